@@ -1,0 +1,48 @@
+# Two commands to know: `make demo` and `make test`. Both set up what they need in .venv first.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+DEMO   := demo
+
+# Tests run on every core already; a BLAS that also did would only get in the way.
+ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test test-slow lint types everyday format clean
+
+demo: $(VENV)/.ready
+	$(BIN)/tiewise simulate $(DEMO)/data --county 60 --comparisons 900 --seed 7 --force
+	$(BIN)/tiewise fit $(DEMO)/data/comparisons.csv --areas $(DEMO)/data/areas.gpkg \
+	  --question "Which ward has the higher rate of fly-tipping?" \
+	  --seed 1 --out $(DEMO)/results --force
+	@echo "Look at $(DEMO)/results/map.png and $(DEMO)/results/ranking.png; the truth is in $(DEMO)/data/truth.csv"
+
+test: lint types everyday
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+everyday: $(VENV)/.ready
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto -m "not slow"
+
+test-slow: $(VENV)/.ready
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto -m slow
+
+format: $(VENV)/.ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Tiewise needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,52 @@
+"""Comparative judgement with ties: from the first pair a judge sees to the page a councillor reads.
+
+Values in, values out: `read_comparisons(...)` gives `Comparisons`, `Graph` and a prior say what was
+believed before, `BradleyTerry(counts, prior)` is the model, `fit(model, engine, seed=...)` gives an
+ArviZ DataTree, and `summarise`, `preference`, `tie_curve`, `parameters` say what it means.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Where each public name lives; read when it is first asked for, so that `import tiewise` is quick.
+_HOMES = {
+    "tiewise.core.data": ["Comparisons", "read_comparisons"],
+    "tiewise.core.counts": ["Counts"],
+    "tiewise.core.areas": ["Areas"],
+    "tiewise.core.graph": ["Graph"],
+    "tiewise.core.prior": ["Covariance", "Distance", "Independent", "Network", "Precision"],
+    "tiewise.core.beliefs": [
+        "Exponential", "Fixed", "Gamma", "HalfNormal", "HalfNormalSpread", "InverseGamma",
+        "Uniform",
+    ],
+    "tiewise.core.model": ["BradleyTerry"],
+    "tiewise.core.simulate": ["Truth", "simulate_comparisons", "simulate_counts"],
+    "tiewise.engines.gibbs": ["Gibbs"],
+    "tiewise.engines.laplace": ["Laplace"],
+    "tiewise.engines.maximum_likelihood": ["MaximumLikelihood"],
+    "tiewise.engines.transport": ["Transport"],
+    "tiewise.results.fit": ["fit"],
+    "tiewise.results.folder": ["About", "Results", "read_results", "write_results"],
+    "tiewise.results.summaries": ["parameters", "preference", "summarise", "tie_curve"],
+    "tiewise.analysis": ["Surroundings", "analyse", "build_model"],
+    "tiewise.errors": ["InputError", "InputWarning"],
+}  # fmt: skip
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tiewise")
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"tiewise has no {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,166 @@
+"""The Fit journey as one verb: judgements and perhaps a map in, a results folder out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiewise.core.areas import Areas
+from tiewise.core.beliefs import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
+from tiewise.core.counts import Counts
+from tiewise.core.data import Comparisons, read_comparisons
+from tiewise.core.graph import Graph
+from tiewise.core.model import BradleyTerry
+from tiewise.core.prior import Covariance, Distance, Independent, Network, Precision, Prior
+from tiewise.core.tables import read_matrix, read_names
+from tiewise.engines.chains import Engine, Watch, unwatched
+from tiewise.errors import InputError
+from tiewise.results.folder import About, Results, refuse_full, write_results
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+
+PRIORS = ("independent", "network", "distance", "covariance", "precision")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known of the items beside the judgements: a map, neighbours, names, a matrix."""
+
+    areas: Areas | None = None
+    graph: Graph | None = None
+    names: Mapping[str, str] | None = None
+    matrix: tuple[np.ndarray[Any, Any], tuple[str, ...]] | None = None
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        areas: str | Path | GeoDataFrame | None = None,
+        id: str | None = None,
+        name: str | None = None,
+        group: str | None = None,
+        edges: str | Path | None = None,
+        names: str | Path | None = None,
+        matrix: str | Path | None = None,
+        join_islands: bool = False,
+    ) -> Surroundings:
+        """Surroundings from files; a map brings its neighbours and names along."""
+        if areas is not None and edges is not None:
+            raise InputError("give a map (--areas) or a list of neighbours (--edges), not both")
+        if areas is None and (id or group):
+            raise InputError("--id and --group name columns of a map; give the map with --areas")
+        land = None if areas is None else Areas.read(areas, id=id, name=name, group=group)
+        graph = None if edges is None else Graph.from_edges(edges)
+        if land is not None:
+            graph = Graph.from_areas(land, join_islands=join_islands)
+        told = dict(zip(land.items, land.names, strict=True)) if land is not None else {}
+        if names is not None:
+            told |= read_names(names)
+        given = None if matrix is None else read_matrix(matrix)
+        return cls(land, graph, told, given)
+
+    @property
+    def items(self) -> tuple[str, ...] | None:
+        """Every item there is, compared or not; None where only the judgements tell."""
+        if self.graph is not None:
+            return self.graph.items
+        return None if self.matrix is None else self.matrix[1]
+
+
+def choose_prior(
+    around: Surroundings, kind: str | None = None, *, reach: float | None = None
+) -> Prior:
+    """The prior of this name; by default the network where neighbours are known."""
+    kind = kind or ("network" if around.graph is not None else "independent")
+    if kind == "independent":
+        return Independent(around.items)
+    if kind == "network":
+        if around.graph is None:
+            raise InputError("a network prior needs neighbours: give --areas or --edges")
+        return Network(around.graph)
+    if kind == "distance":
+        if around.areas is None:
+            raise InputError("a prior on distance needs a map: give --areas")
+        return Distance(around.areas.centroids(), around.areas.items, reach=reach)
+    if kind not in PRIORS:
+        raise InputError(f"no prior {kind!r}; there are {', '.join(PRIORS)}")
+    if around.matrix is None:
+        raise InputError(f"a {kind} prior needs its matrix: give --matrix FILE")
+    return Covariance(*around.matrix) if kind == "covariance" else Precision(*around.matrix)
+
+
+def build_model(
+    comparisons: Comparisons | Counts,
+    around: Surroundings | None = None,
+    *,
+    prior: str | None = None,
+    reach: float | None = None,
+    variance: VariancePrior | Fixed | None = None,
+    tie: TiePrior | Fixed | None = None,
+    ties: bool = True,
+) -> BradleyTerry:
+    """The model of these judgements; `ties=False` leaves the tied ones out."""
+    around = around or Surroundings()
+    counts = comparisons if isinstance(comparisons, Counts) else comparisons.counts()
+    if not ties:
+        counts = counts.without_ties()
+    if counts.comparisons == 0:
+        raise InputError(
+            f"there is nothing to fit: {counts.skips} skipped judgements and no other"
+            + ("" if ties else " once ties are left out")
+        )
+    return BradleyTerry(
+        counts,
+        choose_prior(around, prior, reach=reach),
+        variance=variance or InverseGamma(),
+        tie=(tie or Exponential()) if ties else None,
+    )
+
+
+def analyse(
+    source: object,
+    out: str | Path,
+    *,
+    around: Surroundings | None = None,
+    engine: Engine | None = None,
+    seed: int | None = None,
+    about: About | None = None,
+    columns: Mapping[str, str] | None = None,
+    pictures: bool = True,
+    force: bool = False,
+    watch: Watch = unwatched,
+    **model: Any,
+) -> Results:
+    """Read judgements, fit the model, write the results folder `out`: the twin of `tiewise fit`.
+
+    `columns` are the `first=, second=, chosen=, tie=` of `read_comparisons`; what else is given
+    goes to `build_model`.
+    """
+    from tiewise.results.fit import fit
+
+    refuse_full(Path(out), force=force)
+    begun = perf_counter()
+    comparisons = (
+        source if isinstance(source, Comparisons) else read_comparisons(source, **(columns or {}))
+    )
+    around = around or Surroundings()
+    built = build_model(comparisons, around, **model)
+    read = perf_counter() - begun
+    about = about or About()
+    about = replace(
+        about,
+        top=min(about.top, built.size),
+        source=about.source or comparisons.source,
+        groups=around.areas is not None and around.areas.groups is not None,
+    )
+    tree = fit(built, engine, seed=seed, names=around.names, watch=watch)
+    return write_results(
+        tree, out, about=about, areas=around.areas, pictures=pictures, force=force,
+        read_seconds=read,
+    )  # fmt: skip

@@ -1,0 +1,254 @@
+"""The command: parse, call one verb, print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tiewise.errors import InputError
+
+if TYPE_CHECKING:
+    from tiewise.engines.chains import Engine, Watch
+
+ENGINES = ("transport", "gibbs", "laplace", "maximum-likelihood")
+PRIORS = ("independent", "network", "distance", "covariance", "precision")
+DATASETS = ("south-yorkshire", "oxfordshire", "dar-es-salaam", "forced-marriage", "wimbledon")
+
+Command = Callable[..., Any]
+
+
+class _Plain(click.Group):
+    """Answers what the user can mend with one line and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            click.echo(f"tiewise: {error}", err=True)
+            ctx.exit(2)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("tiewise: stopped; nothing was written", err=True)
+            ctx.exit(130)
+
+
+@click.group(cls=_Plain, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tiewise")
+def main() -> None:
+    """Comparative judgement with ties: from paired comparisons to qualities and uncertainty."""
+
+
+def _options(*options: Command) -> Callable[[Command], Command]:
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+_MAP = _options(
+    click.option("--areas", help="map file: GeoPackage, GeoJSON or shapefile"),
+    click.option("--id", "id_", help="column of the map that holds the items' ids"),
+    click.option("--name", help="column of the map that holds their names"),
+    click.option("--group", help="column of the map that holds groups, such as boroughs"),
+    click.option("--join-islands", is_flag=True, help="join lone areas to the nearest"),
+)
+
+_COLUMNS = _options(
+    click.option("--first", help="column with the first item, where the format is not known"),
+    click.option("--second", help="column with the second item"),
+    click.option("--chosen", help="column with the id of the chosen item"),
+    click.option("--tie", "tie_column", help="column that flags ties (1/0, yes/no)"),
+    click.option("--judge", help="column with the judge"),
+)
+
+_MODEL = _options(
+    click.option(
+        "--prior", type=click.Choice(PRIORS), help="default: network where neighbours are known"
+    ),
+    click.option("--reach", type=float, help="reach of the distance prior, in metres"),
+    click.option("--variance", type=float, help="hold the variance of qualities at this value"),
+    click.option("--variance-prior", help="'inverse-gamma(0.01, 0.01)' or 'half-normal(2)'"),
+    click.option("--tie-prior", help="such as 'exponential(0.01)', 'gamma(2, 3)', 'fixed(0.5)'"),
+    click.option("--no-ties", is_flag=True, help="leave tied judgements out and model none"),
+)
+
+
+@main.command()
+@click.argument("file")
+@_MAP
+@click.option("--edges", help="table of two columns: which items are neighbours")
+@click.option("--names", help="table with columns item and name")
+@click.option("--matrix", help="table with the matrix of a covariance or precision prior")
+@_COLUMNS
+@_MODEL
+@click.option("--engine", type=click.Choice(ENGINES), default="transport", show_default=True)
+@click.option("--draws", type=click.IntRange(100), help="how many draws to keep, over all chains")
+@click.option("--seed", type=click.IntRange(0), help="the same seed gives the same results")
+@click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="k of 'top k'")
+@click.option("--question", help="what the judges were asked; it heads the results")
+@click.option("--out", help="folder for the results; default: FILE's name and -results")
+@click.option("--force", is_flag=True, help="overwrite results that are there")
+@click.option("--no-report", is_flag=True, help="tables only: no pictures, no report")
+@click.option("--json", "as_json", is_flag=True, help="print fit.json instead of a table")
+def fit(file: str, **given: Any) -> None:
+    """Fit judgements in FILE and write a results folder.
+
+    FILE is CSV, TSV, XLSX or Parquet; its format is recognised by its columns. Higher quality means
+    chosen more often.
+    """
+    from tiewise.analysis import Surroundings, analyse
+    from tiewise.results.folder import About
+
+    around = Surroundings.read(
+        areas=given["areas"], id=given["id_"], name=given["name"], group=given["group"],
+        edges=given["edges"], names=given["names"], matrix=given["matrix"],
+        join_islands=given["join_islands"],
+    )  # fmt: skip
+    _say_map(around)
+    question = {"question": given["question"]} if given["question"] else {}
+    with _progress() as watch:
+        results = analyse(
+            file,
+            given["out"] or f"{Path(file).stem}-results",
+            around=around,
+            engine=_engine(given["engine"], given["draws"]),
+            seed=given["seed"],
+            about=About(top=given["top"], source=Path(file).name, **question),
+            columns=_columns(given),
+            pictures=not given["no_report"],
+            force=given["force"],
+            watch=watch,
+            prior=given["prior"],
+            reach=given["reach"],
+            ties=not given["no_ties"],
+            **_beliefs(given),
+        )
+    if given["as_json"]:
+        click.echo(json.dumps(dict(results.facts), indent=2, ensure_ascii=False))
+    else:
+        from tiewise.results.telling import tell
+
+        tell(results)
+
+
+def _columns(given: dict[str, Any]) -> dict[str, str]:
+    named = {key: given[key] for key in ("first", "second", "chosen", "judge")}
+    return {k: v for k, v in (named | {"tie": given["tie_column"]}).items() if v is not None}
+
+
+def _beliefs(given: dict[str, Any]) -> dict[str, Any]:
+    from tiewise.core.beliefs import TIE_PRIORS, VARIANCE_PRIORS, Fixed, spoken
+
+    if given["variance"] is not None and given["variance_prior"]:
+        raise InputError("--variance holds the variance fixed; leave out --variance-prior")
+    said: dict[str, Any] = {}
+    if given["variance"] is not None:
+        said["variance"] = Fixed(given["variance"])
+    if given["variance_prior"]:
+        said["variance"] = spoken(given["variance_prior"], VARIANCE_PRIORS)
+    if given["tie_prior"]:
+        said["tie"] = spoken(given["tie_prior"], TIE_PRIORS)
+    return said
+
+
+def _engine(name: str, draws: int | None) -> Engine:
+    from tiewise.results.fit import ENGINES as BY_NAME
+
+    kind: Any = BY_NAME[name]
+    if draws is None:
+        return kind()  # type: ignore[no-any-return]
+    if "draws" not in getattr(kind, "__dataclass_fields__", {}):
+        raise InputError(f"--draws means nothing to {name}, which gives one estimate; leave it out")
+    return kind(draws=draws)  # type: ignore[no-any-return]
+
+
+def _say_map(around: Any) -> None:
+    if around.areas is not None and around.areas.repaired:
+        some = ", ".join(around.areas.label(item) for item in around.areas.repaired)
+        click.echo(f"Repaired {len(around.areas.repaired)} invalid polygons: {some}", err=True)
+    if around.graph is not None and around.graph.islands:
+        some = ", ".join(around.graph.islands[:8])
+        click.echo(
+            f"{len(around.graph.islands)} items have no neighbour ({some}); "
+            "on a map, --join-islands joins each to the nearest area",
+            err=True,
+        )
+
+
+@contextmanager
+def _progress() -> Iterator[Watch]:
+    """A bar on a terminal, nothing in a pipe."""
+    from tiewise.engines.chains import unwatched
+
+    if not sys.stderr.isatty():
+        yield unwatched
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def watch(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done)
+
+        yield watch
+
+
+@main.command()
+@click.argument("out")
+@click.option("--county", type=click.IntRange(4), help="a made-up county of this many wards")
+@click.option("--items", type=click.IntRange(2), help="this many independent items")
+@_MAP
+@click.option("--comparisons", type=click.IntRange(1), help="default: ten per item")
+@click.option("--judges", type=click.IntRange(1), default=15, show_default=True)
+@click.option("--tie", type=float, default=0.5, show_default=True, help="threshold δ; 0: no ties")
+@click.option("--variance", type=float, default=1.5, show_default=True)
+@click.option("--skip", type=click.FloatRange(0, 1), default=0.02, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--force", is_flag=True, help="overwrite what is there")
+def simulate(out: str, **given: Any) -> None:
+    """Make up judgements with known truth, in the folder OUT.
+
+    Writes comparisons.csv, truth.csv and, with a map, areas.gpkg.
+    """
+    from tiewise.madeup import make_up
+
+    made = make_up(
+        out, county=given["county"], items=given["items"], areas=given["areas"], id=given["id_"],
+        name=given["name"], group=given["group"], join_islands=given["join_islands"],
+        comparisons=given["comparisons"], judges=given["judges"], tie=given["tie"],
+        variance=given["variance"], skip=given["skip"], seed=given["seed"], force=given["force"],
+    )  # fmt: skip
+    click.echo(f"{made} in {out}")
+
+
+@main.command()
+@click.argument("name", type=click.Choice(DATASETS))
+@click.option("--out", help="folder to write to; default: NAME")
+@click.option("--force", is_flag=True, help="overwrite what is there")
+def data(name: str, out: str | None, force: bool) -> None:
+    """Fetch a public data set and write it as plain files."""
+    from tiewise import datasets
+    from tiewise.results.folder import whole_folder
+
+    place = Path(out or name)
+    with whole_folder(place, force=force) as folder:
+        found = datasets.load(name)
+        found.write(folder)
+    click.echo(
+        f"{found.about}\nWritten to {place}: {', '.join(sorted(p.name for p in place.iterdir()))}"
+    )
+
+
+if __name__ == "__main__":
+    main()

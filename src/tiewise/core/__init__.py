@@ -1,0 +1,1 @@
+"""Mathematics on arrays: data, neighbours, priors, the one likelihood."""

@@ -1,0 +1,217 @@
+"""Counts: all that the likelihood needs to know about the judgements."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tiewise.errors import InputError
+
+Integers = NDArray[np.int64]
+
+COLUMNS = ("first", "second", "stratum", "wins_first", "wins_second", "ties")
+
+
+def natural_order(items: Iterable[str]) -> tuple[str, ...]:
+    """The distinct items, as numbers where all of them are whole numbers, else as text."""
+    distinct = set(items)
+    if all(item.removeprefix("-").isdecimal() for item in distinct):
+        return tuple(sorted(distinct, key=lambda item: (int(item), item)))
+    return tuple(sorted(distinct))
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each pair of items was compared, and what the answers were.
+
+    One row per pair and stratum, in a canonical order: `first` and `second` are positions in
+    `items`, `stratum` a position in `strata`. Unless the rows are `ordered` (the side on which
+    an item was shown matters), `first < second`. Build with `Counts.of`, which sorts and sums.
+    """
+
+    items: tuple[str, ...]
+    first: Integers
+    second: Integers
+    wins_first: Integers
+    wins_second: Integers
+    ties: Integers
+    stratum: Integers
+    strata: tuple[str, ...] = ("all",)
+    skips: int = 0
+    judges: frozenset[str] | None = None
+    ordered: bool = field(default=False, kw_only=True)
+
+    @classmethod
+    def of(
+        cls,
+        items: Sequence[str],
+        first: ArrayLike,
+        second: ArrayLike,
+        wins_first: ArrayLike,
+        wins_second: ArrayLike,
+        ties: ArrayLike | None = None,
+        *,
+        stratum: ArrayLike | None = None,
+        strata: Sequence[str] = ("all",),
+        skips: int = 0,
+        judges: frozenset[str] | None = None,
+        ordered: bool = False,
+    ) -> Counts:
+        """Counts from rows in any order and orientation; rows of one pair are added up."""
+        one, two = np.asarray(first, np.int64), np.asarray(second, np.int64)
+        wins_one, wins_two = np.asarray(wins_first, np.int64), np.asarray(wins_second, np.int64)
+        zero = np.zeros_like(one)
+        tied = zero if ties is None else np.asarray(ties, np.int64)
+        group = zero if stratum is None else np.asarray(stratum, np.int64)
+        _refuse_impossible(tuple(items), one, two, wins_one, wins_two, tied)
+        turn = np.zeros(len(one), bool) if ordered else one > two
+        low, high = np.where(turn, two, one), np.where(turn, one, two)
+        wins_low = np.where(turn, wins_two, wins_one)
+        wins_high = np.where(turn, wins_one, wins_two)
+        shape = (len(items), len(items), len(strata))
+        # One number per row sorts many times faster than three.
+        code, row = np.unique(np.ravel_multi_index((low, high, group), shape), return_inverse=True)
+        sums = [_sum_by(row, v, len(code)) for v in (wins_low, wins_high, tied)]
+        told = sums[0] + sums[1] + sums[2] > 0
+        keys = [np.asarray(k, np.int64) for k in np.unravel_index(code[told], shape)]
+        low_won, high_won, drawn = (s[told] for s in sums)
+        return cls(
+            tuple(items), keys[0], keys[1], low_won, high_won, drawn, keys[2], tuple(strata),
+            skips, judges, ordered=ordered,
+        )  # fmt: skip
+
+    def over(self, items: Sequence[str]) -> Counts:
+        """The same counts with `items` as the items, in that order; all of ours must be there."""
+        place = {item: k for k, item in enumerate(items)}
+        lost = [item for item in self.items if item not in place]
+        if lost:
+            raise InputError(
+                f"{len(lost)} compared item(s) are not among the model's items: {_some(lost)}; "
+                "add them to the map or edges, or take their comparisons out"
+            )
+        move = np.array([place[item] for item in self.items], np.int64)
+        return Counts.of(
+            items, move[self.first], move[self.second], self.wins_first, self.wins_second,
+            self.ties, stratum=self.stratum, strata=self.strata, skips=self.skips,
+            judges=self.judges, ordered=self.ordered,
+        )  # fmt: skip
+
+    def __add__(self, other: Counts) -> Counts:
+        """Both together, over the items and strata of either."""
+        if self.ordered != other.ordered:
+            raise InputError("ordered and unordered counts cannot be added; count both alike")
+        items = natural_order((*self.items, *other.items))
+        strata = natural_order((*self.strata, *other.strata))
+        a, b = self.over(items), other.over(items)
+        moves = [np.array([strata.index(s) for s in c.strata], np.int64) for c in (a, b)]
+        known = self.judges is not None and other.judges is not None
+        return Counts.of(
+            items,
+            *(np.concatenate([getattr(a, c), getattr(b, c)]) for c in COLUMNS if c != "stratum"),
+            stratum=np.concatenate([moves[0][a.stratum], moves[1][b.stratum]]),
+            strata=strata,
+            skips=self.skips + other.skips,
+            judges=(self.judges or frozenset()) | (other.judges or frozenset()) if known else None,
+            ordered=self.ordered,
+        )
+
+    def pooled(self) -> Counts:
+        """The same counts with all strata in one."""
+        return Counts.of(
+            self.items, self.first, self.second, self.wins_first, self.wins_second, self.ties,
+            skips=self.skips, judges=self.judges, ordered=self.ordered,
+        )  # fmt: skip
+
+    def without_ties(self) -> Counts:
+        """The same counts with the tied judgements left out."""
+        return Counts.of(
+            self.items, self.first, self.second, self.wins_first, self.wins_second,
+            stratum=self.stratum, strata=self.strata, skips=self.skips, judges=self.judges,
+            ordered=self.ordered,
+        )  # fmt: skip
+
+    @property
+    def comparisons(self) -> int:
+        """Number of judgements that carry likelihood: wins and ties, not skips."""
+        return int(self.wins_first.sum() + self.wins_second.sum() + self.ties.sum())
+
+    @property
+    def total_ties(self) -> int:
+        """Number of tied judgements."""
+        return int(self.ties.sum())
+
+    def per_item(self) -> Integers:
+        """Number of comparisons each item took part in."""
+        told = self.wins_first + self.wins_second + self.ties
+        return _sum_by(self.first, told, len(self.items)) + _sum_by(
+            self.second, told, len(self.items)
+        )
+
+    def successes(self) -> tuple[Integers, Integers]:
+        """Directed successes of first over second and of second over first; a tie is one each."""
+        return self.wins_first + self.ties, self.wins_second + self.ties
+
+    def components(self, *, directed: bool = False) -> list[tuple[str, ...]]:
+        """Sets of items joined by comparisons; `directed`: by chains of successes both ways."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        forth, back = self.successes()
+        heads = np.concatenate([self.first[forth > 0], self.second[back > 0]])
+        tails = np.concatenate([self.second[forth > 0], self.first[back > 0]])
+        size = len(self.items)
+        graph = coo_array((np.ones(len(heads)), (heads, tails)), shape=(size, size))
+        number, label = connected_components(graph, directed=directed, connection="strong")
+        groups: list[list[str]] = [[] for _ in range(number)]
+        for item, where in zip(self.items, label, strict=True):
+            groups[where].append(item)
+        return sorted(map(tuple, groups), key=len, reverse=True)
+
+    def digest(self) -> str:
+        """A fingerprint of items and rows, the same on every machine."""
+        text = hashlib.sha256("\x1f".join((*self.items, "\x1e", *self.strata)).encode())
+        for column in COLUMNS:
+            text.update(getattr(self, column).astype("<i8").tobytes())
+        return text.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        mine = (self.digest(), self.skips, self.judges, self.ordered)
+        return mine == (other.digest(), other.skips, other.judges, other.ordered)
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def __repr__(self) -> str:
+        return (
+            f"Counts({len(self.items)} items, {self.comparisons} comparisons, "
+            f"{self.total_ties} ties, {self.skips} skips)"
+        )
+
+
+def _sum_by(row: Integers, values: Integers, size: int) -> Integers:
+    # Integer weights below 2**53 are exact in the doubles that bincount returns.
+    return np.bincount(row, weights=values, minlength=size).astype(np.int64)
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more
+
+
+def _refuse_impossible(
+    items: tuple[str, ...], one: Integers, two: Integers, *told: Integers
+) -> None:
+    if len(set(items)) != len(items):
+        twice = [item for item in dict.fromkeys(items) if items.count(item) > 1]
+        raise InputError(f"item ids must be distinct, but {_some(twice)} occur more than once")
+    itself = np.flatnonzero(one == two)
+    if len(itself):
+        raise InputError(f"item {items[one[itself[0]]]!r} is compared with itself; take it out")
+    if any((column < 0).any() for column in told):
+        raise InputError("a count is negative; counts of wins and ties are 0 or more")

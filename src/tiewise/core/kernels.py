@@ -1,0 +1,231 @@
+"""The likelihood's inner loops, fused and compiled.
+
+Every loop runs over (pair, chain): qualities are a matrix (items, chains), thresholds a vector
+(chains). The margin of inference.md, section 1, is spelled in `margins`; what a stratum may one day
+add to it (sharpness, order, a threshold of its own) is added there.
+
+Where no two items are further than `FAR` apart the loops need no exponential per pair: with
+e = e^{λᵢ}·e^{−λⱼ} and k = e^{−δ},
+
+    1 − σ(λᵢ−λⱼ−δ) = 1/(1 + e·k),   1 − σ(λⱼ−λᵢ−δ) = (e/k)/(1 + e/k),
+
+and the log likelihood is the logarithm of one long product. Beyond `FAR` the plain loops are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+FAR = 300.0
+# A product is scaled back whenever it passes BIG; its factors stay below e^{FAR}.
+BIG, SMALL, LOG_BIG = 2.0**500, 2.0**-500, 500 * math.log(2)
+MOST_FACTORS = 8
+
+
+def _compiled(loop: Loop) -> Loop:
+    return cast("Loop", njit(cache=True, nogil=True, error_model="numpy")(loop))
+
+
+def _inlined(loop: Loop) -> Loop:
+    return cast("Loop", njit(nogil=True, error_model="numpy", inline="always")(loop))
+
+
+def margins(gap: Any, tie: Any) -> tuple[Any, Any]:
+    """Log-odds that the first, and that the second, of a pair is chosen, gap apart in quality."""
+    return gap - tie, -gap - tie
+
+
+_margins = _inlined(margins)
+
+
+@_inlined
+def _log_sigmoid(x: float) -> float:
+    return min(x, 0.0) - math.log1p(math.exp(-abs(x)))
+
+
+@_inlined
+def _missed(x: float) -> float:
+    """1 − σ(x): what a success with log-odds x leaves to be explained."""
+    return 1.0 / (1.0 + math.exp(x))
+
+
+def log_likelihood(
+    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
+) -> Floats:
+    """Σ s log σ(margin) for each chain; the threshold's own factor is the model's to add."""
+    near = _grown(quality, tie)
+    if near is None:
+        return _far_value(first, second, forth, back, quality, tie)
+    return _near_value(first, second, forth, back, quality, tie, *near)
+
+
+def slopes(
+    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
+) -> tuple[Floats, Floats]:
+    """Derivatives of `log_likelihood` by every quality (items, chains) and by the threshold."""
+    near = _grown(quality, tie)
+    if near is None:
+        return _far_slopes(first, second, forth, back, quality, tie)
+    return _near_slopes(first, second, forth, back, tie, *near)
+
+
+def _grown(quality: Floats, tie: Floats) -> tuple[Floats, Floats] | None:
+    """e^λ and e^−λ about the middle of each chain's range; None where a product could overflow."""
+    low, high = quality.min(axis=0), quality.max(axis=0)
+    if not (high - low + tie < FAR).all():
+        return None
+    grown = np.exp(quality - (low + high) / 2)
+    return grown, 1.0 / grown
+
+
+@_compiled
+def _far_value(
+    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
+) -> Floats:
+    """`log_likelihood` for any distance between items."""
+    total = np.zeros(quality.shape[1])
+    for r in range(first.size):
+        i, j = first[r], second[r]
+        for c in range(quality.shape[1]):
+            ahead, behind = _margins(quality[i, c] - quality[j, c], tie[c])
+            total[c] += forth[r] * _log_sigmoid(ahead) + back[r] * _log_sigmoid(behind)
+    return total
+
+
+@_compiled
+def _far_slopes(
+    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
+) -> tuple[Floats, Floats]:
+    """`slopes` for any distance between items."""
+    by_quality = np.zeros(quality.shape)
+    by_tie = np.zeros(quality.shape[1])
+    for r in range(first.size):
+        i, j = first[r], second[r]
+        for c in range(quality.shape[1]):
+            ahead, behind = _margins(quality[i, c] - quality[j, c], tie[c])
+            up, down = forth[r] * _missed(ahead), back[r] * _missed(behind)
+            by_quality[i, c] += up - down
+            by_quality[j, c] -= up - down
+            by_tie[c] -= up + down
+    return by_quality, by_tie
+
+
+@_compiled
+def _near_slopes(
+    first: Integers,
+    second: Integers,
+    forth: Floats,
+    back: Floats,
+    tie: Floats,
+    grown: Floats,
+    shrunk: Floats,
+) -> tuple[Floats, Floats]:
+    """`slopes` with one division per pair and no exponential."""
+    close, wide = np.exp(-tie), np.exp(tie)
+    by_quality, by_tie, flow = np.zeros(grown.shape), np.zeros(tie.size), np.empty(tie.size)
+    for r in range(first.size):
+        f, b = forth[r], back[r]
+        one, two = grown[first[r]], shrunk[second[r]]
+        for c in range(tie.size):
+            e = one[c] * two[c]
+            odds = e * wide[c]
+            ahead, behind = 1.0 + e * close[c], 1.0 + odds
+            share = 1.0 / (ahead * behind)
+            up, down = f * behind * share, b * odds * ahead * share
+            flow[c] = up - down
+            by_tie[c] -= up + down
+        gain, loss = by_quality[first[r]], by_quality[second[r]]
+        for c in range(tie.size):
+            gain[c] += flow[c]
+        for c in range(tie.size):
+            loss[c] -= flow[c]
+    return by_quality, by_tie
+
+
+@_compiled
+def _near_value(
+    first: Integers,
+    second: Integers,
+    forth: Floats,
+    back: Floats,
+    quality: Floats,
+    tie: Floats,
+    grown: Floats,
+    shrunk: Floats,
+) -> Floats:
+    """`log_likelihood` as the logarithm of one long product per chain."""
+    close, wide = np.exp(-tie), np.exp(tie)
+    total, product, carried = np.zeros(tie.size), np.ones(tie.size), np.zeros(tie.size)
+    for r in range(first.size):
+        f, b = forth[r], back[r]
+        one, two = grown[first[r]], shrunk[second[r]]
+        if f + b > MOST_FACTORS or f != math.floor(f) or b != math.floor(b):
+            for c in range(tie.size):
+                e = one[c] * two[c]
+                total[c] -= f * math.log1p(e * close[c]) + b * math.log1p(e * wide[c])
+            continue
+        for _ in range(int(f)):
+            for c in range(tie.size):
+                raised = product[c] * (1.0 + one[c] * two[c] * close[c])
+                over = raised > BIG
+                product[c] = raised * SMALL if over else raised
+                carried[c] += 1.0 if over else 0.0
+        for _ in range(int(b)):
+            for c in range(tie.size):
+                raised = product[c] * (1.0 + one[c] * two[c] * wide[c])
+                over = raised > BIG
+                product[c] = raised * SMALL if over else raised
+                carried[c] += 1.0 if over else 0.0
+    for r in range(first.size):
+        ahead, behind = quality[first[r]], quality[second[r]]
+        for c in range(tie.size):
+            total[c] += forth[r] * (ahead[c] - behind[c] - tie[c])
+    for c in range(tie.size):
+        total[c] -= math.log(product[c]) + carried[c] * LOG_BIG
+    return total
+
+
+@_compiled
+def curvature(
+    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: float
+) -> tuple[Floats, Floats, float]:
+    """Minus the second derivatives of one chain: by qualities, by quality and threshold, by it."""
+    size = quality.size
+    both, cross, own = np.zeros((size, size)), np.zeros(size), 0.0
+    for r in range(first.size):
+        i, j = first[r], second[r]
+        ahead, behind = _margins(quality[i] - quality[j], tie)
+        hit, miss = _missed(ahead), _missed(behind)
+        up = forth[r] * hit * (1.0 - hit)
+        down = back[r] * miss * (1.0 - miss)
+        both[i, i] += up + down
+        both[j, j] += up + down
+        both[i, j] -= up + down
+        both[j, i] -= up + down
+        cross[i] += down - up
+        cross[j] += up - down
+        own += up + down
+    return both, cross, own
+
+
+@_compiled
+def laplacian(first: Integers, second: Integers, weight: Floats, size: int) -> Floats:
+    """Σ w x xᵀ over pairs, with x = 1 at the first of a pair and −1 at the second."""
+    out = np.zeros((size, size))
+    for r in range(first.size):
+        i, j, w = first[r], second[r], weight[r]
+        out[i, i] += w
+        out[j, j] += w
+        out[i, j] -= w
+        out[j, i] -= w
+    return out

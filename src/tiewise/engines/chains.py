@@ -1,0 +1,136 @@
+"""What every engine shares: draws, seeds, chains side by side, and a word on progress."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+from numpy.typing import NDArray
+
+from tiewise.core.model import BradleyTerry
+
+Floats = NDArray[np.float64]
+Result = TypeVar("Result")
+Thing = TypeVar("Thing")
+
+Watch = Callable[[str, int, int], None]
+"""Told (what is being done, how much of it is done, of how much) now and then."""
+
+
+def unwatched(_what: str, _done: int, _total: int) -> None:
+    """A watch nobody looks at."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What an engine found: qualities (chains, draws, items), threshold and variance beside them.
+
+    A point engine has one draw, and `standard_error` per item where it knows one. `superchains`
+    is the number of independent starts when several chains share each (nested R-hat).
+    """
+
+    quality: Floats
+    tie: Floats
+    variance: Floats
+    stats: Mapping[str, Floats] = field(default_factory=dict)
+    facts: Mapping[str, str | int | float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    build_seconds: float = 0.0
+    superchains: int | None = None
+    standard_error: Floats | None = None
+    tie_standard_error: float | None = None
+
+
+class Engine(Protocol):
+    """A way to explore a model; a value that carries its own settings."""
+
+    @property
+    def name(self) -> str:
+        """How the command line calls it."""
+
+    @property
+    def kind(self) -> str:
+        """`exact`, `approximate` or `point`."""
+
+    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+        """Draws from the model's posterior, the same for the same seed."""
+
+
+class Unsuited(Exception):
+    """An engine's word that it cannot explore this model well; the message says why."""
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Leave the cores to our own threads: a BLAS that also wants them only gets in the way."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+class Tally:
+    """Progress of several chains as one number; also how an interrupted run stops its chains."""
+
+    def __init__(self, watch: Watch, what: str, total: int) -> None:
+        self._watch, self._what, self._total = watch, what, total
+        self._done, self._lock, self.stopped = 0, threading.Lock(), threading.Event()
+
+    def step(self, count: int = 1) -> None:
+        """One more step is done; raises if the run was interrupted meanwhile."""
+        if self.stopped.is_set():
+            raise KeyboardInterrupt
+        with self._lock:
+            self._done += count
+            self._watch(self._what, self._done, self._total)
+
+
+def side_by_side(
+    run: Callable[[Generator, Tally], Result],
+    seeds: Sequence[SeedSequence],
+    tally: Tally,
+    threads: int,
+) -> list[Result]:
+    """One result per seed, in the order of seeds, whatever the number of threads."""
+    return in_threads(run, [np.random.default_rng(seed) for seed in seeds], tally, threads)
+
+
+def in_threads(
+    run: Callable[[Thing, Tally], Result], things: Sequence[Thing], tally: Tally, threads: int
+) -> list[Result]:
+    """One result per thing, in the order of things, whatever the number of threads."""
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        futures = [pool.submit(run, thing, tally) for thing in things]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            tally.stopped.set()
+            raise
+
+
+def slice_draw(
+    density: Callable[[float], float], here: float, width: float, rng: Generator
+) -> float:
+    """One slice-sampling update of a number (Neal 2003: stepping out, then shrinking)."""
+    floor = density(here) - rng.exponential()
+    left = here - width * rng.uniform()
+    right = left + width
+    for _ in range(50):
+        if density(left) <= floor:
+            break
+        left -= width
+    for _ in range(50):
+        if density(right) <= floor:
+            break
+        right += width
+    while True:
+        new = rng.uniform(left, right)
+        if density(new) > floor:
+            return float(new)
+        left, right = (new, right) if new < here else (left, new)

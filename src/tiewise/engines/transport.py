@@ -1,0 +1,246 @@
+"""Transport: Hamiltonian Monte Carlo on the chart, where the posterior is nearly N(0, I).
+
+The N(0, I) part is solved exactly, by a rotation of position and momentum; only what is left of the
+posterior kicks. Many chains move in lockstep, so that every product with the basis is one of
+matrices (docs/inference.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator, SeedSequence
+from numpy.typing import NDArray
+
+from tiewise.core.model import BradleyTerry
+from tiewise.engines.chains import Draws, Tally, Unsuited, Watch, in_threads
+from tiewise.engines.chart import Chart, Place, draw_chart
+from tiewise.errors import InputError
+
+Floats = NDArray[np.float64]
+
+SUPERCHAINS = 4
+JITTER = 0.2
+STEPS = (1, 2, 3, 4, 6, 8)
+ANGLES = (np.pi / 2, 1.8, 2.0)
+POOREST = 0.6
+# Starts this many sd out in α, in δ and in a few random directions; all of them wide would strand
+# chains where there are many items.
+WIDE, WIDE_DIRECTIONS = 2.0, 5
+WARM_MOVES, PILOT_MOVES = 12, 12
+
+
+class Pace(NamedTuple):
+    """How far a trajectory turns in all, and in how many steps."""
+
+    angle: float
+    steps: int
+
+
+WARM = Pace(np.pi / 2, 6)
+
+
+class Kept(NamedTuple):
+    """What one block brings home: chains first, then draws."""
+
+    quality: Floats
+    tie: Floats
+    variance: Floats
+    acceptance: Floats
+
+
+@dataclass(frozen=True)
+class Transport:
+    """Exact and nearly independent draws, for two or three gradients each.
+
+    `draws` are shared out over `chains`, which move in lockstep in `blocks` that threads share;
+    a quarter of the chains leave from each of four over-dispersed starts (nested R-hat).
+    """
+
+    draws: int = 4000
+    chains: int = 32
+    blocks: int = 2
+    threads: int = 2
+
+    name = "transport"
+    kind = "exact"
+
+    def __post_init__(self) -> None:
+        if self.chains % (SUPERCHAINS * self.blocks) and self.chains % SUPERCHAINS:
+            raise InputError(f"chains must be a multiple of {SUPERCHAINS}, not {self.chains}")
+
+    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+        """Draws after a short pilot that settles the pace."""
+        begun = perf_counter()
+        chart = draw_chart(model)
+        built = perf_counter() - begun
+        blocks = _started(chart, self.chains, self.blocks, seed)
+        pace, acceptance = _pilot(blocks, watch, self.threads)
+        each = -(-self.draws // self.chains)
+        pilot = sum(block.gradients for block in blocks)
+        tally = Tally(watch, "sampling", self.blocks * each)
+        kept = in_threads(lambda b, t: b.keep(each, pace, t), blocks, tally, self.threads)
+        quality, tie, variance, accepted = (np.concatenate(p) for p in zip(*kept, strict=True))
+        gradients = sum(block.gradients for block in blocks) - pilot
+        return Draws(
+            quality,
+            tie,
+            variance,
+            stats={"acceptance_rate": accepted},
+            facts={
+                "steps": pace.steps,
+                "angle": round(pace.angle, 4),
+                "acceptance": float(accepted.mean()),
+                "pilot_acceptance": acceptance,
+                "gradients": gradients,
+                "pilot_gradients": pilot,
+            },
+            superchains=SUPERCHAINS,
+            build_seconds=built,
+        )
+
+
+class Block:
+    """Chains that move in lockstep, with their own source of chance."""
+
+    def __init__(self, chart: Chart, q: Floats, rng: Generator) -> None:
+        self.chart, self.rng = chart, rng
+        self.gradients = 0
+        self.q, self.at = q, chart.place(q)
+        self.density = chart.density_at(self.at)
+        self.kick = self._kick(q, self.at)
+
+    def _kick(self, q: Floats, at: Place) -> Floats:
+        """Slope of what the posterior has beyond N(0, I)."""
+        self.gradients += self.q.shape[1]
+        kick = self.chart.slope_at(at)
+        kick += q
+        return kick
+
+    def move(self, pace: Pace) -> Floats:
+        """One trajectory of every chain; the chances with which they were accepted."""
+        angle = pace.angle * self.rng.uniform(1 - JITTER, 1 + JITTER) / pace.steps
+        turn, lean = np.cos(angle), np.sin(angle)
+        p = self.rng.standard_normal(self.q.shape)
+        before = self.density - (p**2).sum(axis=0) / 2
+        q, at, kick = self.q, self.at, self.kick
+        for _ in range(pace.steps):
+            p = p + (angle / 2) * kick
+            q, p = turn * q + lean * p, turn * p - lean * q
+            at = self.chart.place(q)
+            kick = self._kick(q, at)
+            p += (angle / 2) * kick
+        density = self.chart.density_at(at)
+        gain = density - (p**2).sum(axis=0) / 2 - before
+        chance = np.exp(np.minimum(np.where(np.isfinite(gain), gain, -np.inf), 0.0))
+        yes = self.rng.uniform(size=len(chance)) < chance
+        self._go(yes, q, at, density, kick)
+        return chance
+
+    def _go(
+        self, yes: NDArray[np.bool_], q: Floats, at: Place, density: Floats, kick: Floats
+    ) -> None:
+        """Take the new place where it was accepted, stay where it was not."""
+        no = ~yes
+        for new, old in ((q, self.q), (kick, self.kick), *zip(at, self.at, strict=True)):
+            new[..., no] = old[..., no]
+        self.q, self.at, self.kick = q, at, kick
+        self.density = np.where(yes, density, self.density)
+
+    def keep(self, moves: int, pace: Pace, tally: Tally) -> Kept:
+        """Draws of every chain, one a trajectory."""
+        items, chains = self.at.quality.shape
+        kept = Kept(np.empty((chains, moves, items)), *np.empty((3, chains, moves)))
+        for t in range(moves):
+            kept.acceptance[:, t] = self.move(pace)
+            kept.quality[:, t] = self.at.quality.T
+            kept.tie[:, t] = self.at.tie
+            kept.variance[:, t] = np.exp(2 * self.at.log_alpha)
+            tally.step()
+        return kept
+
+    def try_out(self, pace: Pace) -> Trial:
+        """A few trajectories at a pace: acceptance, and how much of each place the next forgets."""
+        path, chance = [self.q], []
+        for _ in range(PILOT_MOVES):
+            chance.append(self.move(pace))
+            path.append(self.q.copy())
+        return Trial(np.stack(path), np.stack(chance))
+
+
+class Trial(NamedTuple):
+    """Places (moves + 1, dimensions, chains) and acceptance chances (moves, chains) of a pilot."""
+
+    path: Floats
+    chance: Floats
+
+
+def _started(chart: Chart, chains: int, blocks: int, seed: SeedSequence) -> list[Block]:
+    """Blocks of chains at over-dispersed starts, one start for the chains of each superchain."""
+    *seeds, first = seed.spawn(blocks + 1)
+    rng = np.random.default_rng(first)
+    starts = np.stack([_start(chart, rng) for _ in range(SUPERCHAINS)], axis=1)
+    q = np.repeat(starts, chains // SUPERCHAINS, axis=1)
+    parts = np.array_split(q, blocks, axis=1)
+    return [
+        Block(chart, np.ascontiguousarray(part), np.random.default_rng(own))
+        for part, own in zip(parts, seeds, strict=True)
+    ]
+
+
+def _start(chart: Chart, rng: Generator) -> Floats:
+    q = rng.standard_normal(chart.dimensions)
+    q[rng.choice(chart.rank, min(WIDE_DIRECTIONS, chart.rank), replace=False)] *= WIDE
+    q[chart.rank :] *= WIDE
+    return q
+
+
+def _pilot(blocks: Sequence[Block], watch: Watch, threads: int) -> tuple[Pace, float]:
+    """The pace that forgets fastest per gradient, and its acceptance; refuses a poor one."""
+    tally = Tally(watch, "warming up", len(blocks) * WARM_MOVES)
+
+    def warm(block: Block, tally: Tally) -> None:
+        for _ in range(WARM_MOVES):
+            block.move(WARM)
+            tally.step()
+
+    in_threads(warm, blocks, tally, threads)
+    scores: dict[Pace, tuple[float, float]] = {}
+
+    def judge(pace: Pace) -> float:
+        quiet = Tally(lambda *_: None, "", 0)
+        trials = in_threads(lambda b, _: b.try_out(pace), blocks, quiet, threads)
+        scores[pace] = _judged(trials, pace, blocks[0].chart.rank)
+        return scores[pace][1]
+
+    for steps in STEPS:
+        if judge(Pace(ANGLES[1], steps)) > 0.9:
+            break
+    best = max(scores, key=lambda pace: scores[pace])
+    for angle in (ANGLES[0], ANGLES[2]):
+        judge(Pace(angle, best.steps))
+    best = max(scores, key=lambda pace: scores[pace])
+    acceptance = scores[best][1]
+    if acceptance < POOREST:
+        raise Unsuited(
+            f"only {acceptance:.0%} of trajectories were accepted with up to {STEPS[-1]} steps"
+        )
+    return best, acceptance
+
+
+def _judged(trials: Sequence[Trial], pace: Pace, rank: int) -> tuple[float, float]:
+    """Effective draws per gradient at a pace, and its acceptance."""
+    path = np.concatenate([trial.path for trial in trials], axis=2)
+    now, then = path[1:], path[:-1]
+    # On the chart every coordinate has about mean 0 and variance 1: the many are pooled.
+    product, square = (now * then).mean(axis=(0, 2)), (path**2).mean(axis=(0, 2))
+    pooled = product[:rank].sum() / square[:rank].sum()
+    memory = max([pooled, *(product[rank:] / square[rank:])])
+    acceptance = float(np.mean([trial.chance.mean() for trial in trials]))
+    if acceptance < POOREST:
+        return -1.0 + acceptance, acceptance
+    return float((1 - memory) / (1 + memory) / pace.steps), acceptance

@@ -1,0 +1,1 @@
+"""What may be said once a model has been explored."""

@@ -1,0 +1,98 @@
+"""Maps and plots, as matplotlib figures."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tiewise.core.areas import Areas
+
+HIGH, LOW, INK = "#b2182b", "#2166ac", "#222222"
+MOST_SHOWN = 60
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure, the same bytes for the same figure."""
+    import matplotlib as mpl
+
+    plain = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    with mpl.rc_context({"svg.hashsalt": "tiewise", "svg.fonttype": "path"}):
+        figure.savefig(path, dpi=150, metadata=plain)
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def quality_map(table: pd.DataFrame, areas: Areas, *, question: str) -> Figure:
+    """The areas coloured by posterior median: red is higher, blue lower, white the average.
+
+    Group outlines are thick; areas that nobody compared are hatched.
+    """
+    west, south, east, north = areas.geometry.total_bounds
+    shape = (north - south) / ((east - west) or 1.0)
+    figure, axes = _figure(7.5, 0.8 + 6.2 * min(max(shape, 0.3), 2.0))
+    by_item = table.set_index("item")
+    values = by_item["median"].reindex(list(areas.items))
+    reach = float(np.abs(values).max()) or 1.0
+    frame = areas.frame()
+    frame["median"] = values.to_numpy()
+    frame.plot(
+        column="median", cmap="RdBu_r", vmin=-reach, vmax=reach, ax=axes,
+        edgecolor="white", linewidth=0.4, legend=True,
+        legend_kwds={"shrink": 0.55, "pad": 0.02, "label": "quality, relative to the average"},
+    )  # fmt: skip
+    silent = (by_item["comparisons"].reindex(list(areas.items)) == 0).to_numpy()
+    if silent.any():
+        frame[silent].plot(
+            ax=axes, facecolor="none", edgecolor="#555555", hatch="////", linewidth=0
+        )
+        figure.supxlabel("hatched: not compared, estimate borrowed from its neighbours", size=9)
+    if areas.groups is not None:
+        frame.dissolve("group").boundary.plot(ax=axes, color=INK, linewidth=1.4)
+    axes.set_axis_off()
+    axes.set_title("\n".join(textwrap.wrap(question, 60)), loc="left", size=13, color=INK)
+    return figure
+
+
+def ranking(table: pd.DataFrame, *, question: str) -> Figure:
+    """Items from highest to lowest with their 95 % intervals; of many, both ends."""
+    shown = table
+    if len(table) > MOST_SHOWN:
+        half = MOST_SHOWN // 2
+        shown = pd.concat([table.head(half), table.tail(half)])
+    figure, axes = _figure(7.5, 1.4 + 0.2 * len(shown))
+    height = np.arange(len(shown))[::-1].astype(float)
+    if len(table) > MOST_SHOWN:
+        height[: MOST_SHOWN // 2] += 2
+        left_out = len(table) - len(shown)
+        axes.text(0, MOST_SHOWN // 2 + 0.5, f"{left_out} more between", ha="center", va="center",
+                  color="#777777", size=9)  # fmt: skip
+    colour = np.where(shown["q2.5"] > 0, HIGH, np.where(shown["q97.5"] < 0, LOW, "#777777"))
+    axes.hlines(height, shown["q2.5"], shown["q97.5"], colors=list(colour), linewidth=2, alpha=0.6)
+    axes.scatter(shown["median"], height, c=colour, s=18, zorder=3)
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_yticks(height, [_short(name) for name in shown["name"]], size=8)
+    axes.set_ylim(-1, float(height.max()) + 1)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("quality, relative to the average (median and 95 % interval)")
+    axes.set_title("\n".join(textwrap.wrap(question, 60)), loc="left", size=13, color=INK)
+    return figure
+
+
+def _short(name: str, most: int = 32) -> str:
+    # A dollar sign would start mathematics.
+    text = name if len(name) <= most else name[: most - 1] + "…"
+    return text.replace("$", r"\$")

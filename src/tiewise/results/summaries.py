@@ -1,0 +1,141 @@
+"""Tables a person can read: quality, rank, preference, the tie curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from xarray import DataTree
+
+from tiewise.core.model import answer_probabilities
+from tiewise.errors import InputError
+from tiewise.results.diagnostics import centred_quality, ess, rhat
+
+Floats = NDArray[np.float64]
+
+ENDS = (0.025, 0.975)
+NORMAL_975 = 1.959963984540054
+
+
+def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
+    """One row per item, highest mean first: centred quality, rank, chance of the top k.
+
+    `rank` is the posterior median rank, 1 the highest quality. A point engine gives standard
+    errors and Wald intervals, and leaves empty what it cannot say.
+    """
+    constant = tree["constant_data"]
+    items = constant["item"].to_numpy().astype(str)
+    if not 1 <= top <= len(items):
+        raise InputError(f"top must be between 1 and the number of items, {len(items)}, not {top}")
+    quality = centred_quality(tree)
+    flat = quality.reshape(-1, len(items))
+    columns = _point(tree, flat[0]) if tree.attrs["kind"] == "point" else _posterior(flat, top)
+    names = constant["name"].to_numpy().astype(str)
+    table = pd.DataFrame(
+        {"item": items, "name": names, **columns, "comparisons": constant["comparisons"]}
+    )
+    return table.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def _posterior(flat: Floats, top: int) -> dict[str, Floats]:
+    low, median, high = np.quantile(flat, (ENDS[0], 0.5, ENDS[1]), axis=0)
+    rank = ranks(flat)
+    # A rank that some draw had, not one between two of them.
+    rank_low, rank_median, rank_high = np.quantile(
+        rank, (ENDS[0], 0.5, ENDS[1]), axis=0, method="inverted_cdf"
+    )
+    return {
+        "mean": flat.mean(axis=0), "median": median, "sd": flat.std(axis=0, ddof=1),
+        "q2.5": low, "q97.5": high,
+        "rank": rank_median, "rank_q2.5": rank_low, "rank_q97.5": rank_high,
+        "top_k_probability": (rank <= top).mean(axis=0),
+    }  # fmt: skip
+
+
+def _point(tree: DataTree, estimate: Floats) -> dict[str, Floats]:
+    error = tree["constant_data/standard_error"].to_numpy()
+    unknown = np.full(len(estimate), np.nan)
+    return {
+        "mean": estimate, "median": estimate, "sd": error,
+        "q2.5": estimate - NORMAL_975 * error, "q97.5": estimate + NORMAL_975 * error,
+        "rank": ranks(estimate[None])[0], "rank_q2.5": unknown, "rank_q97.5": unknown,
+        "top_k_probability": unknown,
+    }  # fmt: skip
+
+
+def ranks(flat: Floats) -> NDArray[np.int64]:
+    """Rank of every item in every draw (draws, items), 1 the highest."""
+    order = np.argsort(-flat, axis=1, kind="stable")
+    out = np.empty(order.shape, np.int64)
+    np.put_along_axis(out, order, np.arange(1, flat.shape[1] + 1)[None], axis=1)
+    return out
+
+
+def parameters(tree: DataTree) -> pd.DataFrame:
+    """Rows `tie` (δ) and `variance` (α²), with their diagnostics where the engine has any."""
+    rows = [_parameter(tree, name) for name in ("tie", "variance")]
+    return pd.DataFrame(rows).set_index("parameter")
+
+
+def _parameter(tree: DataTree, name: str) -> dict[str, str | float]:
+    draws = tree["posterior"][name].to_numpy()
+    row: dict[str, str | float] = dict.fromkeys(
+        ("parameter", "mean", "median", "sd", "q2.5", "q97.5", "ess_bulk", "ess_tail", "rhat"),
+        np.nan,
+    )
+    row |= {"parameter": name, "mean": draws.mean(), "median": float(np.median(draws))}
+    if tree.attrs["kind"] == "point":
+        error = tree["constant_data"].get(f"{name}_standard_error")
+        wide = np.nan if error is None else float(error)
+        ends = draws.mean() + NORMAL_975 * np.array([-wide, wide])
+        return row | {"sd": wide, "q2.5": float(ends[0]), "q97.5": float(ends[1])}
+    low, high = np.quantile(draws, ENDS)
+    row |= {"q2.5": float(low), "q97.5": float(high)}
+    if np.ptp(draws) == 0:
+        return row | {"sd": 0.0}
+    row["sd"] = draws.std(ddof=1)
+    if tree.attrs["kind"] == "exact":
+        superchains = int(tree.attrs.get("superchains", 0))
+        row["ess_bulk"], row["ess_tail"] = float(ess(draws)), float(ess(draws, "tail"))
+        row["rhat"] = float(rhat(draws, superchains))
+    return row
+
+
+class Preference(NamedTuple):
+    """Item i against item j: whose quality is higher, and what a judge would say."""
+
+    higher: float
+    first: float
+    tie: float
+    second: float
+
+
+def preference(tree: DataTree, i: str, j: str) -> Preference:
+    """Chance that i has the higher quality than j, and of each answer if a judge were asked."""
+    quality = tree["posterior/quality"]
+    known = set(quality["item"].to_numpy().astype(str))
+    for item in (i, j):
+        if str(item) not in known:
+            raise InputError(f"no item {item!r} in this fit; items are the ids in items.csv")
+    gap = (quality.sel(item=str(i)) - quality.sel(item=str(j))).to_numpy().ravel()
+    answers = answer_probabilities(gap, tree["posterior/tie"].to_numpy().ravel())
+    return Preference(float((gap > 0).mean()), *(float(chance.mean()) for chance in answers))
+
+
+def tie_curve(tree: DataTree, gaps: ArrayLike | None = None) -> pd.DataFrame:
+    """Chance of a tie against the difference in quality, with its 95 % band."""
+    apart = np.linspace(0, 5, 101) if gaps is None else np.asarray(gaps, float)
+    ties = tree["posterior/tie"].to_numpy().ravel()
+    chance = np.stack([answer_probabilities(np.asarray(gap), ties)[1] for gap in apart])
+    low, median, high = np.quantile(chance, (ENDS[0], 0.5, ENDS[1]), axis=1)
+    return pd.DataFrame(
+        {"gap": apart, "mean": chance.mean(axis=1), "median": median, "q2.5": low, "q97.5": high}
+    )
+
+
+def items_of(tree: DataTree) -> Sequence[str]:
+    """The ids of the items, in the order of the posterior."""
+    return [str(item) for item in tree["posterior/item"].to_numpy()]

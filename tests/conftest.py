@@ -1,0 +1,59 @@
+"""What several tests share: a village small enough to know by heart, and the real studies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiewise.core.beliefs import Exponential, InverseGamma
+from tiewise.core.counts import Counts
+from tiewise.core.graph import Graph
+from tiewise.core.model import BradleyTerry
+from tiewise.core.prior import Network
+from tiewise.core.simulate import Truth, simulate_counts
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+FARMS = ("ash", "birch", "cedar", "elm", "hazel", "larch", "oak", "yew")
+LANES = (
+    ("ash", "birch"), ("birch", "cedar"), ("cedar", "elm"), ("elm", "ash"),
+    ("elm", "hazel"), ("hazel", "larch"), ("larch", "oak"), ("oak", "yew"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Village:
+    """Eight farms around a green and along a lane, judged 120 times."""
+
+    graph: Graph
+    truth: Truth
+    counts: Counts
+    model: BradleyTerry
+
+
+@pytest.fixture(scope="session")
+def village() -> Village:
+    graph = Graph.from_edges(LANES, FARMS)
+    truth = Truth(FARMS, np.linspace(-1.5, 1.5, 8), tie=0.5, variance=1.0)
+    counts = simulate_counts(truth, 120, np.random.default_rng(2))
+    model = BradleyTerry(
+        counts, Network(graph), variance=InverseGamma(3, 2), tie=Exponential(rate=2)
+    )
+    return Village(graph, truth, counts, model)
+
+
+@pytest.fixture(scope="session")
+def real() -> Callable[[str], Path]:
+    """Finds a file of the real studies, or leaves out the test that asks for it."""
+
+    def find(name: str) -> Path:
+        path = SHARED / name
+        if not path.exists():
+            pytest.skip("real studies not beside this checkout")
+        return path
+
+    return find
