@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from tiewise.core.graph import Graph
 from tiewise.core.model import BradleyTerry
 from tiewise.core.prior import Network
 from tiewise.core.simulate import Truth, simulate_counts
+from tiewise.engines.chains import one_blas_thread
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -33,6 +34,13 @@ class Village:
     truth: Truth
     counts: Counts
     model: BradleyTerry
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cores_for_our_own_threads() -> Iterator[None]:
+    """As in `fit`: small matrices gain nothing from a BLAS with threads of its own."""
+    with one_blas_thread():
+        yield
 
 
 @pytest.fixture(scope="session")

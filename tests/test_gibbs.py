@@ -25,10 +25,11 @@ from tiewise.core.model import BradleyTerry
 from tiewise.core.prior import Covariance, Independent, Network
 from tiewise.core.simulate import Truth, random_pairs, simulate_counts
 from tiewise.engines.chains import Draws, unwatched
-from tiewise.engines.gibbs import Gibbs, _Sampler, _State
+from tiewise.engines.gibbs import Gibbs, _Sampler, _State, _weights
 from tiewise.engines.peak import Slopes
 from witness import (
     LEVEL,
+    Exact,
     Nodes,
     at,
     between,
@@ -39,6 +40,31 @@ from witness import (
     tally,
     within_chance,
 )  # fmt: skip
+
+# Pólya–Gamma weights: the library's own methods break down one by one as margins grow.
+
+
+def log_transform(b: float, c: float, s: np.ndarray) -> np.ndarray:
+    """log E[e^{-sX}] of PG(b, c), from log cosh (Polson, Scott and Windle 2013, equation 3)."""
+
+    def log_cosh(x: np.ndarray) -> np.ndarray:
+        return np.logaddexp(x, -x) - np.log(2)
+
+    return b * (log_cosh(np.asarray(c) / 2) - log_cosh(np.sqrt(c**2 / 4 + s / 2)))
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.7, -5.0, 19.9, -20.1, 45.0, -300.0, 5000.0])
+@pytest.mark.parametrize("successes", [1.0, 2.0, 9.0, 30.0, 50.0, 51.0, 400.0])
+def test_weights_are_polya_gamma(successes, margin):
+    """By their Laplace transform at several points, for few and many successes, near and far."""
+    c = abs(margin)
+    draws = _weights(np.full(4000, successes), np.full(4000, margin), np.random.default_rng(2))
+    mean = successes / 4 if c == 0 else successes / (2 * c) * np.tanh(c / 2)
+    s = np.array([0.5, 1.0, 2.0]) / mean
+    value, square = (np.exp(log_transform(successes, c, k * s)) for k in (1, 2))
+    error = np.sqrt((square - value**2) / len(draws))
+    within_chance((np.exp(-np.outer(s, draws)).mean(axis=1) - value) / error, LEVEL / 56)
+
 
 # Posteriors small enough to integrate.
 
@@ -235,7 +261,7 @@ def test_gewekes_test_notices_a_recentred_sampler(monkeypatch):
 
 # Simulation-based calibration (Talts et al. 2018): the truth is one more draw.
 
-RANKS = 63
+RANKS = 31
 CALIBRATED = {
     "exponential": (EXP, False),
     "gamma": (Gamma(2.0, 3.0), False),
@@ -251,9 +277,13 @@ def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
     model = BradleyTerry(simulate_counts(truth, 24, rng), prior, variance=IG, tie=tie)
     # Far enough apart to be nearly independent; the paper's threshold walks slowly.
     thin = 20 if as_published else 4
-    engine = Gibbs(RANKS * thin, 40 + 10 * thin, chains=1, threads=1, as_published=as_published)
+    engine = Gibbs(RANKS * thin, 10 * thin, chains=1, threads=1, as_published=as_published)
     draws = engine.explore(model, SeedSequence(int(rng.integers(2**32))), unwatched)
-    quality, ties, variance = draws.quality[0, ::thin], draws.tie[0, ::thin], draws.variance[0, ::thin]
+    quality, ties, variance = (
+        draws.quality[0, ::thin],
+        draws.tie[0, ::thin],
+        draws.variance[0, ::thin],
+    )
 
     def told(quality, tie, variance):
         likelihood = model.log_likelihood(quality.T, tie)
@@ -337,7 +367,7 @@ def test_an_interrupt_stops_every_chain(village):
 
     with pytest.raises(KeyboardInterrupt):
         Gibbs(draws=4000).explore(village.model, SeedSequence(2), watch)
-    assert len(seen) < 4800
+    assert len(seen) < 1000
 
 
 def hard_studies() -> Iterator[tuple[str, Counts]]:

@@ -90,7 +90,7 @@ def test_means_are_those_of_the_integral(name):
     exact = exact_posterior(said, covariance, BELIEFS[tie], BELIEFS[variance])
     counts = Counts.of("abc"[:size], **tally(said))
     model = BradleyTerry(counts, prior, variance=variance, tie=tie)
-    table = told(explore(Metropolis(draws=1200, thin=10, warmup=80), model))
+    table = told(explore(Metropolis(draws=1000, thin=8, warmup=60), model))
     known = np.concatenate([np.ravel(expectation) for expectation in exact])
     free = np.ptp(table, axis=(0, 1)) > 0
     assert np.allclose(table[..., ~free], known[~free])
@@ -103,7 +103,7 @@ def test_means_are_those_of_the_integral(name):
 
 def one_story(model: BradleyTerry, walk: Metropolis) -> None:
     """Means of everything, and of its square, agree within the Monte Carlo error of both."""
-    tables = [told(explore(engine, model)) for engine in (walk, Gibbs(2000))]
+    tables = [told(explore(engine, model)) for engine in (walk, Gibbs(1200))]
     (walked, drawn), error = (
         [table.mean(axis=(0, 1)) for table in tables],
         np.hypot(*map(monte_carlo_error, tables)),
@@ -112,7 +112,7 @@ def one_story(model: BradleyTerry, walk: Metropolis) -> None:
 
 
 def test_the_village_tells_metropolis_and_gibbs_one_story(village):
-    one_story(village.model, Metropolis(draws=1200, thin=15, warmup=80))
+    one_story(village.model, Metropolis(draws=800, thin=15, warmup=60))
 
 
 def test_qualities_that_sum_to_zero_tell_one_story(village):
@@ -120,7 +120,7 @@ def test_qualities_that_sum_to_zero_tell_one_story(village):
     prior = Precision(np.diag(border.sum(axis=0)) - border, village.graph.items, sum_to_zero=True)
     model = BradleyTerry(village.counts, prior, variance=HalfNormalSpread(2.0), tie=EXP)
     assert np.allclose(explore(Metropolis(8, 1, 1), model).quality.sum(axis=-1), 0)
-    one_story(model, Metropolis(draws=800, thin=15, warmup=80))
+    one_story(model, Metropolis(draws=600, thin=15, warmup=60))
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def ranks_of_truth(rng: np.random.Generator) -> list[int]:
     """Where the truth ranks among draws far apart: a quality, a gap, δ and α²."""
     truth = Truth.drawn(LANE, IG, EXP, rng)
     model = BradleyTerry(simulate_counts(truth, 10, rng), LANE, variance=IG, tie=EXP)
-    engine = Metropolis(draws=RANKS, thin=20, warmup=20, chains=1)
+    engine = Metropolis(draws=RANKS, thin=16, warmup=20, chains=1)
     draws = explore(engine, model, int(rng.integers(2**32)))
     quality = draws.quality[0]
     pairs = (
@@ -173,7 +173,7 @@ def judge_ranks(data_sets: int) -> None:
 
 
 def test_truth_is_one_more_draw():
-    judge_ranks(64)
+    judge_ranks(40)
 
 
 @pytest.mark.slow

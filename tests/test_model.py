@@ -97,7 +97,8 @@ def test_slopes_and_curvature_are_derivatives(study):
     scale = len(said) / point[-1] ** 4
     assert np.allclose(slopes(model, point), longhand, rtol=0, atol=DIFFERENCE * scale)
     bends = -derivative(lambda p: slopes(model, p), point)
-    both, cross, own = model.curvature(point[:-1], float(point[-1]))
+    curve = model.curvature(point[:-1], float(point[-1]))
+    both, cross, own = curve.qualities, curve.quality_and_tie, curve.tie
     ours = np.block([[both, cross[:, None]], [cross[None], np.array([[own]])]])
     assert np.allclose(ours, bends, rtol=0, atol=DIFFERENCE * scale / point[-1])
 
@@ -130,7 +131,9 @@ def test_extreme_gaps_stay_finite(gap, tie):
     quality, ties = np.array([[gap], [0.0]]), np.array([tie])
     assert np.isfinite(model.log_likelihood(quality, ties)).all()
     assert all(np.isfinite(part).all() for part in model.slopes(quality, ties))
-    assert all(np.isfinite(part).all() for part in model.curvature(quality[:, 0], tie))
+    curve = model.curvature(quality[:, 0], tie)
+    assert np.isfinite(curve.weight).all()
+    assert np.isfinite([*curve.quality_and_tie, curve.tie]).all()
     assert sum(answer_probabilities(np.array(gap), np.array(tie))) == pytest.approx(1, abs=1e-12)
 
 

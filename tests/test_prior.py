@@ -16,6 +16,7 @@ from tiewise.core.beliefs import (
     HalfNormal,
     HalfNormalSpread,
     InverseGamma,
+    Threshold,
     Uniform,
 )
 from tiewise.core.graph import Graph
@@ -205,38 +206,50 @@ def test_tie_priors_have_scipys_density(name):
     assert np.allclose(prior.bend(INSIDE), np.diag(derivative(prior.slope, INSIDE)), atol=1e-7)
 
 
+@pytest.mark.parametrize("unit", [0.05, 1.0])
 @pytest.mark.parametrize("name", TIES)
-def test_line_and_threshold_round_trip(name):
-    prior, _ = TIES[name]
+def test_line_and_threshold_round_trip(name, unit):
+    line = Threshold(TIES[name][0], unit)
     for tie in INSIDE:
-        there = prior.from_line(np.array([prior.to_line(tie)]))
+        there = line.from_line(np.array([line.to_line(tie)]))
         assert there.tie[0] == pytest.approx(tie, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", TIES)
 def test_line_stays_inside_the_support(name):
     prior, known = TIES[name]
-    tie = prior.from_line(np.linspace(-30, 30, 13)).tie
+    tie = Threshold(prior, 0.3).from_line(np.linspace(-30, 30, 13)).tie
     assert (tie >= known.support()[0]).all()
     assert (tie <= known.support()[1]).all()
     assert (np.diff(tie) >= 0).all()
 
 
+@pytest.mark.parametrize("unit", [0.05, 1.0])
 @pytest.mark.parametrize("name", TIES)
-def test_line_knows_its_jacobian(name):
+def test_line_knows_its_jacobian(name, unit):
     """Every derivative of `OnLine` is that of the one before it."""
-    prior, _ = TIES[name]
-    line = np.array([-2.0, -0.3, 0.0, 1.1])
-    there = prior.from_line(line)
+    threshold = Threshold(TIES[name][0], unit)
+    line = np.array([-2.0, -0.3, 0.1, 1.1])
+    there = threshold.from_line(line)
 
     def by_t(part):
-        return np.diag(derivative(lambda t: getattr(prior.from_line(t), part), line))
+        return np.diag(derivative(lambda t: getattr(threshold.from_line(t), part), line))
 
     assert np.allclose(there.by_t, by_t("tie"), atol=DIFFERENCE)
     assert np.allclose(there.by_t_twice, by_t("by_t"), atol=DIFFERENCE)
     assert np.allclose(there.log_stretch, np.log(by_t("tie")), atol=1e-7)
     assert np.allclose(there.log_stretch_by_t, by_t("log_stretch"), atol=DIFFERENCE)
     assert np.allclose(there.log_stretch_by_t_twice, by_t("log_stretch_by_t"), atol=DIFFERENCE)
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_a_threshold_passes_its_priors_density_on(name):
+    prior, known = TIES[name]
+    threshold = Threshold(prior, 0.3)
+    difference = threshold.log_density(INSIDE) - known.logpdf(INSIDE)
+    assert np.allclose(difference, difference[0])
+    assert np.allclose(threshold.slope(INSIDE), prior.slope(INSIDE))
+    assert np.allclose(threshold.bend(INSIDE), prior.bend(INSIDE))
 
 
 # Priors of the variance α², through a = log α.

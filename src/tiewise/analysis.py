@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -19,7 +21,7 @@ from tiewise.core.model import BradleyTerry
 from tiewise.core.prior import Covariance, Distance, Independent, Network, Precision, Prior
 from tiewise.core.tables import read_matrix, read_names
 from tiewise.engines.chains import Engine, Watch, unwatched
-from tiewise.errors import InputError
+from tiewise.errors import InputError, InputWarning
 from tiewise.results.folder import About, Results, refuse_full, write_results
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Surroundings:
     graph: Graph | None = None
     names: Mapping[str, str] | None = None
     matrix: tuple[np.ndarray[Any, Any], tuple[str, ...]] | None = None
+    seconds: float = 0.0
 
     @classmethod
     def read(
@@ -53,8 +56,11 @@ class Surroundings:
         """Surroundings from files; a map brings its neighbours and names along."""
         if areas is not None and edges is not None:
             raise InputError("give a map (--areas) or a list of neighbours (--edges), not both")
-        if areas is None and (id or group):
-            raise InputError("--id and --group name columns of a map; give the map with --areas")
+        if areas is None and (id or name or group or join_islands):
+            raise InputError(
+                "--id, --name, --group and --join-islands speak of a map; give it with --areas"
+            )
+        begun = perf_counter()
         land = None if areas is None else Areas.read(areas, id=id, name=name, group=group)
         graph = None if edges is None else Graph.from_edges(edges)
         if land is not None:
@@ -63,7 +69,7 @@ class Surroundings:
         if names is not None:
             told |= read_names(names)
         given = None if matrix is None else read_matrix(matrix)
-        return cls(land, graph, told, given)
+        return cls(land, graph, told, given, perf_counter() - begun)
 
     @property
     def items(self) -> tuple[str, ...] | None:
@@ -78,6 +84,10 @@ def choose_prior(
 ) -> Prior:
     """The prior of this name; by default the network where neighbours are known."""
     kind = kind or ("network" if around.graph is not None else "independent")
+    if reach is not None and kind != "distance":
+        raise InputError(f"--reach belongs to --prior distance, and this prior is {kind}")
+    if around.matrix is not None and kind not in ("covariance", "precision"):
+        raise InputError("say what --matrix holds: --prior covariance or --prior precision")
     if kind == "independent":
         return Independent(around.items)
     if kind == "network":
@@ -112,15 +122,35 @@ def build_model(
         counts = counts.without_ties()
     if counts.comparisons == 0:
         raise InputError(
-            f"there is nothing to fit: {counts.skips} skipped judgements and no other"
-            + ("" if ties else " once ties are left out")
+            "there is nothing to fit: no judgement chooses an item"
+            + (" or calls a tie" if ties else " (--no-ties leaves ties out)")
+            + (f", {counts.skips} are skips" if counts.skips else "")
+            + "; give a file with some that do"
         )
+    believed = choose_prior(around, prior, reach=reach)
+    _refuse_strangers(counts, believed, around)
     return BradleyTerry(
         counts,
-        choose_prior(around, prior, reach=reach),
+        believed,
         variance=variance or InverseGamma(),
         tie=(tie or Exponential()) if ties else None,
     )
+
+
+def _refuse_strangers(counts: Counts, prior: Prior, around: Surroundings) -> None:
+    """Say so when the judgements and the prior have no item in common: the ids are of two kinds."""
+    if prior.items is None or set(counts.items) & set(prior.items):
+        return
+    way = "choose its column of ids with --id" if around.areas is not None else "use the same ids"
+    where = "map" if around.areas is not None else "edges" if around.graph is not None else "matrix"
+    raise InputError(
+        f"none of the compared items ({_some(counts.items)}) is in the {where}, "
+        f"which has {_some(prior.items)}; {way}"
+    )
+
+
+def _some(items: Sequence[str], most: int = 3) -> str:
+    return ", ".join(map(repr, items[:most])) + (", …" if len(items) > most else "") or "none"
 
 
 def analyse(
@@ -151,7 +181,8 @@ def analyse(
     )
     around = around or Surroundings()
     built = build_model(comparisons, around, **model)
-    read = perf_counter() - begun
+    _warn_nameless(built, around)
+    read = perf_counter() - begun + around.seconds
     about = about or About()
     about = replace(
         about,
@@ -160,7 +191,20 @@ def analyse(
         groups=around.areas is not None and around.areas.groups is not None,
     )
     tree = fit(built, engine, seed=seed, names=around.names, watch=watch)
+    if comparisons.ties > built.counts.total_ties:
+        said = f"{comparisons.ties} tied judgements were left out of the fit (--no-ties)."
+        tree.attrs["warnings"] = json.dumps([said, *json.loads(tree.attrs["warnings"])])
     return write_results(
         tree, out, about=about, areas=around.areas, pictures=pictures, force=force,
         read_seconds=read,
     )  # fmt: skip
+
+
+def _warn_nameless(model: BradleyTerry, around: Surroundings) -> None:
+    if around.names and not set(around.names) & set(model.items):
+        warnings.warn(
+            f"none of the names belongs to an item: names are for {_some(tuple(around.names))}, "
+            f"items are {_some(model.items)}; use the same ids",
+            InputWarning,
+            stacklevel=3,
+        )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,14 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tiewise.errors import InputError
+from tiewise.errors import InputError, InputWarning
 
 if TYPE_CHECKING:
     from tiewise.engines.chains import Engine, Watch
 
-ENGINES = ("transport", "gibbs", "laplace", "maximum-likelihood")
+ENGINES = (
+    "transport", "gibbs", "metropolis", "caron-doucet", "laplace", "maximum-likelihood",
+)  # fmt: skip
 PRIORS = ("independent", "network", "distance", "covariance", "precision")
 DATASETS = ("south-yorkshire", "oxfordshire", "dar-es-salaam", "forced-marriage", "wimbledon")
+
+DATA_FILES = ("ABOUT.txt", "areas.gpkg", "comparisons.csv", "edges.csv", "items.csv")
 
 Command = Callable[..., Any]
 
@@ -26,15 +32,60 @@ Command = Callable[..., Any]
 class _Plain(click.Group):
     """Answers what the user can mend with one line and exit code 2."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run; what is wrong with the command itself is one line too."""
+        standalone = extra.pop("standalone_mode", True)
+        run: Any = super().main
         try:
-            return super().invoke(ctx)
+            code = run(*args, **extra, standalone_mode=False)
+        except click.UsageError as error:
+            if not standalone:
+                raise
+            code = error.exit_code
+            if error.message.startswith("Usage:"):
+                error.show()
+            else:
+                called = error.ctx.command_path if error.ctx else "tiewise"
+                _complain(f"{error.format_message().rstrip('.')} (see {called} --help)")
+        if standalone:
+            sys.exit(code)
+        return code
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command; what it cannot do is one line, with the way out."""
+        try:
+            with _warned_plainly():
+                return super().invoke(ctx)
         except InputError as error:
-            click.echo(f"tiewise: {error}", err=True)
+            _complain(_in_options(str(error)))
             ctx.exit(2)
         except (KeyboardInterrupt, click.Abort):
-            click.echo("tiewise: stopped; nothing was written", err=True)
+            _complain("stopped; nothing is left half-written")
             ctx.exit(130)
+
+
+def _complain(words: str) -> None:
+    click.echo(f"tiewise: {' '.join(words.split())}", err=True)
+
+
+def _in_options(words: str) -> str:
+    """What the library calls first= is --first on the command line."""
+    return re.sub(
+        r"\b(first|second|chosen|tie|judge)=(['\"]?)",
+        lambda said: f"--{said[1]}{' ' if said[2] else ''}{said[2]}",
+        words,
+    )
+
+
+@contextmanager
+def _warned_plainly() -> Iterator[None]:
+    """Our warnings as a line each. Those of other libraries are for programmers: `python -W`."""
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", InputWarning)
+            warnings.showwarning = lambda message, *_, **__: _complain(f"note: {message}")
+        yield
 
 
 @click.group(cls=_Plain, context_settings={"help_option_names": ["-h", "--help"]})
@@ -68,12 +119,14 @@ _COLUMNS = _options(
     click.option("--judge", help="column with the judge"),
 )
 
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+
 _MODEL = _options(
     click.option(
         "--prior", type=click.Choice(PRIORS), help="default: network where neighbours are known"
     ),
-    click.option("--reach", type=float, help="reach of the distance prior, in metres"),
-    click.option("--variance", type=float, help="hold the variance of qualities at this value"),
+    click.option("--reach", type=_POSITIVE, help="reach of the distance prior, in metres"),
+    click.option("--variance", type=_POSITIVE, help="hold the variance of qualities at this value"),
     click.option("--variance-prior", help="'inverse-gamma(0.01, 0.01)' or 'half-normal(2)'"),
     click.option("--tie-prior", help="such as 'exponential(0.01)', 'gamma(2, 3)', 'fixed(0.5)'"),
     click.option("--no-ties", is_flag=True, help="leave tied judgements out and model none"),
@@ -113,6 +166,7 @@ def fit(file: str, **given: Any) -> None:
     )  # fmt: skip
     _say_map(around)
     question = {"question": given["question"]} if given["question"] else {}
+    _say_compiling()
     with _progress() as watch:
         results = analyse(
             file,
@@ -144,18 +198,29 @@ def _columns(given: dict[str, Any]) -> dict[str, str]:
 
 
 def _beliefs(given: dict[str, Any]) -> dict[str, Any]:
-    from tiewise.core.beliefs import TIE_PRIORS, VARIANCE_PRIORS, Fixed, spoken
+    from tiewise.core.beliefs import TIE_PRIORS, VARIANCE_PRIORS, Fixed
 
-    if given["variance"] is not None and given["variance_prior"]:
+    if given["variance"] is not None and given["variance_prior"] is not None:
         raise InputError("--variance holds the variance fixed; leave out --variance-prior")
+    if given["no_ties"] and given["tie_prior"] is not None:
+        raise InputError("--no-ties models no ties; leave out --tie-prior")
     said: dict[str, Any] = {}
     if given["variance"] is not None:
         said["variance"] = Fixed(given["variance"])
-    if given["variance_prior"]:
-        said["variance"] = spoken(given["variance_prior"], VARIANCE_PRIORS)
-    if given["tie_prior"]:
-        said["tie"] = spoken(given["tie_prior"], TIE_PRIORS)
+    if given["variance_prior"] is not None:
+        said["variance"] = _prior("--variance-prior", given["variance_prior"], VARIANCE_PRIORS)
+    if given["tie_prior"] is not None:
+        said["tie"] = _prior("--tie-prior", given["tie_prior"], TIE_PRIORS)
     return said
+
+
+def _prior(option: str, words: str, kinds: Any) -> Any:
+    from tiewise.core.beliefs import spoken
+
+    try:
+        return spoken(words, kinds)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
 
 
 def _engine(name: str, draws: int | None) -> Engine:
@@ -172,14 +237,22 @@ def _engine(name: str, draws: int | None) -> Engine:
 def _say_map(around: Any) -> None:
     if around.areas is not None and around.areas.repaired:
         some = ", ".join(around.areas.label(item) for item in around.areas.repaired)
-        click.echo(f"Repaired {len(around.areas.repaired)} invalid polygons: {some}", err=True)
-    if around.graph is not None and around.graph.islands:
-        some = ", ".join(around.graph.islands[:8])
+        number = len(around.areas.repaired)
+        click.echo(f"Repaired {number} invalid polygon{'s'[: number > 1]}: {some}", err=True)
+    if around.areas is not None and around.graph.islands:
+        some = ", ".join(map(around.areas.label, around.graph.islands[:8]))
+        more = ", …" if len(around.graph.islands) > 8 else ""
         click.echo(
-            f"{len(around.graph.islands)} items have no neighbour ({some}); "
-            "on a map, --join-islands joins each to the nearest area",
+            f"Areas that have no neighbour: {some}{more}; --join-islands joins each to the nearest",
             err=True,
         )
+
+
+def _say_compiling() -> None:
+    from tiewise.core.kernels import is_compiled
+
+    if not is_compiled():
+        click.echo("Compiling the inner loops for this machine, once: some seconds ...", err=True)
 
 
 @contextmanager
@@ -211,8 +284,14 @@ def _progress() -> Iterator[Watch]:
 @_MAP
 @click.option("--comparisons", type=click.IntRange(1), help="default: ten per item")
 @click.option("--judges", type=click.IntRange(1), default=15, show_default=True)
-@click.option("--tie", type=float, default=0.5, show_default=True, help="threshold δ; 0: no ties")
-@click.option("--variance", type=float, default=1.5, show_default=True)
+@click.option(
+    "--tie",
+    type=click.FloatRange(0),
+    default=0.5,
+    show_default=True,
+    help="threshold δ; 0: no ties",
+)
+@click.option("--variance", type=click.FloatRange(0), default=1.5, show_default=True)
 @click.option("--skip", type=click.FloatRange(0, 1), default=0.02, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--force", is_flag=True, help="overwrite what is there")
@@ -233,21 +312,23 @@ def simulate(out: str, **given: Any) -> None:
 
 
 @main.command()
-@click.argument("name", type=click.Choice(DATASETS))
+@click.argument("name", type=click.Choice(DATASETS), metavar="NAME")
 @click.option("--out", help="folder to write to; default: NAME")
 @click.option("--force", is_flag=True, help="overwrite what is there")
 def data(name: str, out: str | None, force: bool) -> None:
-    """Fetch a public data set and write it as plain files."""
+    """Fetch a public data set and write it as plain files.
+
+    NAME is south-yorkshire, oxfordshire, dar-es-salaam, forced-marriage or wimbledon.
+    """
     from tiewise import datasets
-    from tiewise.results.folder import whole_folder
+    from tiewise.results.folder import refuse_full, whole_folder
 
     place = Path(out or name)
-    with whole_folder(place, force=force) as folder:
-        found = datasets.load(name)
-        found.write(folder)
-    click.echo(
-        f"{found.about}\nWritten to {place}: {', '.join(sorted(p.name for p in place.iterdir()))}"
-    )
+    refuse_full(place, force=force)
+    found = datasets.load(name)
+    with whole_folder(place, force=force, ours=DATA_FILES) as folder:
+        written = ", ".join(sorted(path.name for path in found.write(folder)))
+    click.echo(f"{found.about}\nWritten to {place}: {written}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ from tiewise.core.graph import Graph
 from tiewise.core.prior import Independent, Network, Prior
 from tiewise.core.simulate import Truth, simulate_comparisons
 from tiewise.errors import InputError
-from tiewise.results.folder import whole_folder
+from tiewise.results.folder import refuse_full, whole_folder
+
+OURS = ("comparisons.csv", "truth.csv", "areas.gpkg")
 
 
 def make_up(
@@ -37,6 +39,11 @@ def make_up(
     """Write comparisons.csv, truth.csv and any map to `out`; say in a line what was made."""
     if sum(given is not None for given in (county, items, areas)) != 1:
         raise InputError("say what to compare: one of --county N, --items N, --areas FILE")
+    if areas is None and (id or name or group or join_islands):
+        raise InputError(
+            "--id, --name, --group and --join-islands speak of a map; give it with --areas"
+        )
+    refuse_full(Path(out), force=force)
     rng = np.random.default_rng(seed)
     land = None
     if county is not None:
@@ -51,12 +58,12 @@ def make_up(
     truth = Truth.drawn(prior, Fixed(variance), Fixed(tie) if tie else None, rng)
     number = 10 * len(truth.items) if comparisons is None else comparisons
     told = simulate_comparisons(truth, number, rng, judges=judges, skip=skip)
-    with whole_folder(Path(out), force=force) as folder:
+    with whole_folder(Path(out), force=force, ours=OURS) as folder:
         told.to_csv(folder / "comparisons.csv")
         _truth_table(truth, land).to_csv(folder / "truth.csv", index=False, lineterminator="\n")
         if land is not None:
             land.to_gpkg(folder / "areas.gpkg")
-    return f"{number} judgements of {len(truth.items)} items by {judges} judges"
+    return f"{number} judgements of {len(truth.items)} items by {min(judges, number)} judges"
 
 
 def _truth_table(truth: Truth, land: Areas | None) -> pd.DataFrame:

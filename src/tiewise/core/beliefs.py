@@ -1,8 +1,8 @@
 """Priors of the two scalars: the common variance α² and the tie threshold δ.
 
 Those of α² speak through a = log α, so that inverse-gamma and half-normal look alike to every
-engine. Those of δ give log density, slope and curvature in δ, and a line coordinate t that
-carries their support to all of ℝ: δ = low + eᵗ, or low + (high − low) σ(t) where bounded.
+engine. Those of δ give log density, slope and curvature in δ; `Threshold` lays their support out
+along a line for engines to move on.
 """
 
 from __future__ import annotations
@@ -103,17 +103,6 @@ class HalfNormalSpread:
         return float(self.scale * rng.normal()) ** 2
 
 
-class OnLine(NamedTuple):
-    """δ at a point t of the line, with what a change of variable needs."""
-
-    tie: Floats
-    by_t: Floats
-    by_t_twice: Floats
-    log_stretch: Floats
-    log_stretch_by_t: Floats
-    log_stretch_by_t_twice: Floats
-
-
 @dataclass(frozen=True)
 class _TiePrior:
     """Belief about δ on (low, high)."""
@@ -143,24 +132,6 @@ class _TiePrior:
     def sample(self, rng: Generator) -> float:
         """A draw of δ."""
         raise NotImplementedError  # pragma: no cover
-
-    def to_line(self, tie: float) -> float:
-        """The line coordinate t of δ."""
-        up = tie - self.low
-        return float(np.log(up) if np.isinf(self.high) else np.log(up) - np.log(self.high - tie))
-
-    def from_line(self, t: Floats) -> OnLine:
-        """δ at t, its derivatives, and the log Jacobian with its own."""
-        if np.isinf(self.high):
-            grown = np.exp(t)
-            one, zero = np.ones_like(grown), np.zeros_like(grown)
-            return OnLine(self.low + grown, grown, grown, t * one, one, zero)
-        part = 1 / (1 + np.exp(-t))
-        by_t = (self.high - self.low) * part * (1 - part)
-        return OnLine(
-            self.low + (self.high - self.low) * part, by_t, by_t * (1 - 2 * part),
-            np.log(by_t), 1 - 2 * part, -2 * part * (1 - part),
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -274,6 +245,77 @@ class Uniform(_TiePrior):
 
 
 TiePrior = _TiePrior
+
+
+class OnLine(NamedTuple):
+    """δ at a point t of the line, with what a change of variable needs."""
+
+    tie: Floats
+    by_t: Floats
+    by_t_twice: Floats
+    log_stretch: Floats
+    log_stretch_by_t: Floats
+    log_stretch_by_t_twice: Floats
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A prior of δ with its support laid out along a line, so that engines may move freely.
+
+    δ = low + unit · log(1 + eᵗ) on (low, ∞): below the unit t is a log δ, above it δ itself, and
+    neither tail is steep. δ = low + (high − low) σ(t) on a bounded support.
+    """
+
+    prior: TiePrior
+    unit: float = 1.0
+
+    @property
+    def low(self) -> float:
+        """Lower end of the support."""
+        return self.prior.low
+
+    @property
+    def high(self) -> float:
+        """Upper end of the support, perhaps ∞."""
+        return self.prior.high
+
+    def log_density(self, tie: Floats) -> Floats:
+        """Log density of δ, up to a constant."""
+        return self.prior.log_density(tie)
+
+    def slope(self, tie: Floats) -> Floats:
+        """Derivative of `log_density`."""
+        return self.prior.slope(tie)
+
+    def bend(self, tie: Floats) -> Floats:
+        """Second derivative of `log_density`."""
+        return self.prior.bend(tie)
+
+    def to_line(self, tie: float) -> float:
+        """The line coordinate t of δ."""
+        up = tie - self.low
+        if np.isinf(self.high):
+            return float(up / self.unit + np.log(-np.expm1(-up / self.unit)))
+        return float(np.log(up) - np.log(self.high - tie))
+
+    def from_line(self, t: Floats) -> OnLine:
+        """δ at t, its derivatives, and the log Jacobian with its own."""
+        fall = np.exp(-np.abs(t))
+        part = np.where(t > 0, 1.0, fall) / (1 + fall)
+        rest = np.where(t > 0, fall, 1.0) / (1 + fall)
+        log_part, log_rest = np.minimum(t, 0) - np.log1p(fall), -np.maximum(t, 0) - np.log1p(fall)
+        if np.isinf(self.high):
+            return OnLine(
+                self.low - self.unit * log_rest, self.unit * part, self.unit * part * rest,
+                np.log(self.unit) + log_part, rest, -part * rest,
+            )  # fmt: skip
+        width = self.high - self.low
+        by_t = width * part * rest
+        return OnLine(
+            self.low + width * part, by_t, by_t * (rest - part),
+            np.log(width) + log_part + log_rest, rest - part, -2 * part * rest,
+        )  # fmt: skip
+
 
 VARIANCE_PRIORS: dict[str, Callable[..., VariancePrior | Fixed]] = {
     "inverse-gamma": InverseGamma,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -32,7 +33,8 @@ BIG, SMALL, LOG_BIG = 2.0**500, 2.0**-500, 500 * math.log(2)
 MOST_FACTORS = 8
 
 
-def _compiled(loop: Loop) -> Loop:
+def compiled(loop: Loop) -> Loop:
+    """A loop compiled by Numba, kept between runs, and off the interpreter's lock."""
     return cast("Loop", njit(cache=True, nogil=True, error_model="numpy")(loop))
 
 
@@ -88,7 +90,7 @@ def _grown(quality: Floats, tie: Floats) -> tuple[Floats, Floats] | None:
     return grown, 1.0 / grown
 
 
-@_compiled
+@compiled
 def _far_value(
     first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
 ) -> Floats:
@@ -102,7 +104,7 @@ def _far_value(
     return total
 
 
-@_compiled
+@compiled
 def _far_slopes(
     first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
 ) -> tuple[Floats, Floats]:
@@ -120,7 +122,7 @@ def _far_slopes(
     return by_quality, by_tie
 
 
-@_compiled
+@compiled
 def _near_slopes(
     first: Integers,
     second: Integers,
@@ -152,7 +154,7 @@ def _near_slopes(
     return by_quality, by_tie
 
 
-@_compiled
+@compiled
 def _near_value(
     first: Integers,
     second: Integers,
@@ -195,30 +197,36 @@ def _near_value(
     return total
 
 
-@_compiled
+def is_compiled() -> bool:
+    """Whether the loops are kept from an earlier run; else their first use compiles them."""
+    kept = Path(_near_value.stats.cache_path)  # type: ignore[attr-defined]
+    return any(kept.glob("kernels._near_value*.nbi"))
+
+
+@compiled
 def curvature(
     first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: float
 ) -> tuple[Floats, Floats, float]:
-    """Minus the second derivatives of one chain: by qualities, by quality and threshold, by it."""
-    size = quality.size
-    both, cross, own = np.zeros((size, size)), np.zeros(size), 0.0
+    """Minus the second derivatives of one chain.
+
+    By qualities they are the Laplacian of a weight per row; then those by quality and threshold,
+    and by the threshold alone.
+    """
+    weight, cross, own = np.empty(first.size), np.zeros(quality.size), 0.0
     for r in range(first.size):
         i, j = first[r], second[r]
         ahead, behind = _margins(quality[i] - quality[j], tie)
         hit, miss = _missed(ahead), _missed(behind)
         up = forth[r] * hit * (1.0 - hit)
         down = back[r] * miss * (1.0 - miss)
-        both[i, i] += up + down
-        both[j, j] += up + down
-        both[i, j] -= up + down
-        both[j, i] -= up + down
+        weight[r] = up + down
         cross[i] += down - up
         cross[j] += up - down
         own += up + down
-    return both, cross, own
+    return weight, cross, own
 
 
-@_compiled
+@compiled
 def laplacian(first: Integers, second: Integers, weight: Floats, size: int) -> Floats:
     """Σ w x xᵀ over pairs, with x = 1 at the first of a pair and −1 at the second."""
     out = np.zeros((size, size))
@@ -228,4 +236,18 @@ def laplacian(first: Integers, second: Integers, weight: Floats, size: int) -> F
         out[j, j] += w
         out[i, j] -= w
         out[j, i] -= w
+    return out
+
+
+@compiled
+def laplacian_product(first: Integers, second: Integers, weight: Floats, matrix: Floats) -> Floats:
+    """`laplacian(...) @ matrix`, without writing the Laplacian out."""
+    out = np.zeros(matrix.shape)
+    for r in range(first.size):
+        one, two = matrix[first[r]], matrix[second[r]]
+        gain, loss = out[first[r]], out[second[r]]
+        for c in range(matrix.shape[1]):
+            gain[c] += weight[r] * (one[c] - two[c])
+        for c in range(matrix.shape[1]):
+            loss[c] -= weight[r] * (one[c] - two[c])
     return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,29 @@ from tiewise.errors import InputError
 Floats = NDArray[np.float64]
 
 
-class Curvature(NamedTuple):
-    """Minus the second derivatives of the log likelihood at one point."""
+@dataclass(frozen=True)
+class Curvature:
+    """Minus the second derivatives of the log likelihood at one point.
 
-    qualities: Floats
+    By qualities they are the Laplacian of the comparisons, each row with its own `weight`.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    weight: Floats
     quality_and_tie: Floats
     tie: float
+
+    @property
+    def qualities(self) -> Floats:
+        """By qualities, written out (items, items)."""
+        return kernels.laplacian(self.first, self.second, self.weight, len(self.quality_and_tie))
+
+    def through(self, factor: Floats | None) -> Floats:
+        """By coordinates y with quality = factor · y; None stands for the identity."""
+        if factor is None:
+            return self.qualities
+        return factor.T @ kernels.laplacian_product(self.first, self.second, self.weight, factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +128,9 @@ class BradleyTerry:
 
     def curvature(self, quality: Floats, tie: float) -> Curvature:
         """Minus its second derivatives for one chain: quality (items), threshold a number."""
-        both, cross, own = kernels.curvature(*self.rows, quality, tie)
-        return Curvature(both, cross, own + self._of_threshold_bend(tie))
+        weight, cross, own = kernels.curvature(*self.rows, quality, tie)
+        own += self._of_threshold_bend(tie)
+        return Curvature(self.counts.first, self.counts.second, weight, cross, own)
 
     # A tie is one success each way; the rest, T log(e^{2δ} − 1), depends on the threshold alone.
 

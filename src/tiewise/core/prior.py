@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 # Below this share of the largest eigenvalue an eigenvalue counts as zero.
 RANK_TOLERANCE = 1e-10
 # A covariance worse conditioned than this is worked with through its factor alone.
-INVERTIBLE = 1e8
+INVERTIBLE = 1e10
 
 
 @runtime_checkable
@@ -36,6 +36,9 @@ class Prior(Protocol):
 
     def factor(self, size: int) -> Floats | None:
         """F (items, rank) with covariance F Fᵀ; None stands for the identity."""
+
+    def coordinates(self, quality: Floats) -> Floats:
+        """y with quality = F y."""
 
     def precision(self, size: int) -> Floats | None:
         """The inverse covariance where it can be trusted; None where only F can."""
@@ -53,6 +56,10 @@ class Independent:
     def factor(self, size: int) -> None:
         """The identity."""
         return
+
+    def coordinates(self, quality: Floats) -> Floats:
+        """The qualities themselves."""
+        return quality
 
     def precision(self, size: int) -> Floats:
         """The identity, written out."""
@@ -81,7 +88,12 @@ class _Spectral:
     def factor(self, size: int) -> Floats:
         """F (items, rank) with Σ = F Fᵀ."""
         scale, vectors, values = self._pieces
-        out: Floats = scale[:, None] * vectors * np.sqrt(values)
+        return np.ascontiguousarray(scale[:, None] * vectors * np.sqrt(values))
+
+    def coordinates(self, quality: Floats) -> Floats:
+        """y with quality = F y."""
+        scale, vectors, values = self._pieces
+        out: Floats = vectors.T @ (quality / scale) / np.sqrt(values)
         return out
 
     def precision(self, size: int) -> Floats | None:
@@ -138,15 +150,20 @@ class Covariance(_Spectral):
             unit = 1.0 / np.sqrt(np.diag(given))
             given = unit[:, None] * given * unit
         object.__setattr__(self, "matrix", given)
-        lowest, highest = np.linalg.eigvalsh(given)[[0, -1]]
+        lowest, highest = self._eigen[0][[0, -1]]
         if highest <= 0 or lowest < -RANK_TOLERANCE * highest:
             raise InputError(
                 f"the covariance is not positive semi-definite (its smallest eigenvalue is "
                 f"{lowest:.3g}); a covariance of real quantities cannot be: check its source"
             )
 
-    def _spectrum(self) -> tuple[Floats, Floats, Floats]:
+    @cached_property
+    def _eigen(self) -> tuple[Floats, Floats]:
         values, vectors = np.linalg.eigh(np.asarray(self.matrix))
+        return values, vectors
+
+    def _spectrum(self) -> tuple[Floats, Floats, Floats]:
+        values, vectors = self._eigen
         return np.ones(len(values)), vectors, values
 
     def describe(self) -> str:

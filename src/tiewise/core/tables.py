@@ -16,24 +16,30 @@ ID_HEADINGS = ("item", "id", "item_id")
 
 def read_names(path: str | Path) -> dict[str, str]:
     """Names by item id, from a table with a column `item` (or `id`) and a column `name`."""
-    table = read_sheet(Path(path)).table
+    sheet = read_sheet(Path(path))
+    table = sheet.table
     headings = {heading.strip().lower(): heading for heading in table.column_names}
     key = next((headings[h] for h in ID_HEADINGS if h in headings), None)
     if key is None or "name" not in headings:
         raise InputError(
             f"{path}: a table of names has the columns item and name; "
-            f"this one has {', '.join(map(repr, table.column_names))}"
+            f"this one has {', '.join(map(repr, table.column_names))}: rename them"
         )
-    ids = [as_text(value) for value in table.column(key).to_pylist()]
-    twice = (
-        next((item for item in ids if ids.count(item) > 1), None)
-        if len(set(ids)) < len(ids)
-        else None
-    )
-    if twice is not None:
-        raise InputError(f"{path}: item {twice!r} has two names; leave it one")
-    names = [as_text(value) for value in table.column(headings["name"]).to_pylist()]
-    return {item: name or item for item, name in zip(ids, names, strict=True)}
+    columns = [table.column(column).to_pylist() for column in (key, headings["name"])]
+    told: dict[str, str] = {}
+    for row, (item, name) in enumerate(zip(*(map(as_text, c) for c in columns), strict=True)):
+        if item in told:
+            raise InputError(
+                f"{path}, {sheet.place(row)}: item {item!r} has two names; leave it one"
+            )
+        if name and not item:
+            raise InputError(
+                f"{path}, {sheet.place(row)}: the name {name!r} has no item; give it the id, "
+                "or take the row out"
+            )
+        if item:
+            told[item] = name or item
+    return told
 
 
 def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -41,22 +47,28 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]
 
     A first column called `item` or `id`, holding the ids once more, is checked and left out.
     """
-    table = read_sheet(Path(path)).table
-    headings = list(table.column_names)
+    sheet = read_sheet(Path(path))
+    table, headings = sheet.table, list(sheet.table.column_names)
     ids: list[str] | None = None
-    if headings and headings[0].strip().lower() in ID_HEADINGS:
+    if headings[0].strip().lower() in ID_HEADINGS:
         ids = [as_text(value) for value in table.column(0).to_pylist()]
         headings = headings[1:]
     items = tuple(as_text(heading) for heading in headings)
+    if table.num_rows != len(items):
+        raise InputError(
+            f"{path}: {len(items)} ids in the first line need as many rows of numbers beneath, "
+            f"and there are {table.num_rows}; give a square matrix under a line of ids"
+        )
     if ids is not None and tuple(ids) != items:
         raise InputError(f"{path}: rows and columns name the items in different orders; use one")
-    try:
-        rows = [[float(v) for v in table.column(h).to_pylist()] for h in headings]
-    except (TypeError, ValueError):
-        raise InputError(f"{path}: the matrix holds something that is not a number") from None
-    matrix = np.array(rows).T
-    if matrix.shape != (len(items), len(items)):
-        raise InputError(
-            f"{path}: {len(items)} columns of ids need as many rows, not {len(matrix)}"
-        )
+    matrix = np.empty((len(items), len(items)))
+    for column, heading in enumerate(headings):
+        for row, value in enumerate(table.column(heading).to_pylist()):
+            try:
+                matrix[row, column] = float(value)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"{path}, {sheet.place(row)}: {value!r} in column {heading!r} is not a number; "
+                    "write every entry of the matrix"
+                ) from None
     return matrix, items

@@ -110,11 +110,11 @@ def refuse_other_priors(model: BradleyTerry) -> None:
 def refuse_improper(counts: Counts, shape: float) -> None:
     """Say why the flat prior of e^δ has no proper posterior, where it has none.
 
-    As δ grows with λ = −δ·depth, the log posterior falls by as many times δ as there are wins by
-    less than one step of depth (by how much less), ties more than one step apart (by how much
-    more), and shape × total depth; the flat prior raises it by 1. The posterior is proper if and
-    only if the fall is always more than 1. Depths that matter are whole numbers: at depth 0 that
-    asks for two wins; otherwise no win and no tie may be missed, and `_depths` is the least total.
+    Let δ grow with λ = −δ·depth, depths being 0 or more. Per unit of δ the log posterior loses
+    shape × total depth, 1 for each step by which a loser is less than one step below the winner,
+    and 1 for each step by which a tie is more than one step apart; the flat prior gains 1. Proper
+    means that every choice of depths loses more than 1. The least loss is at whole numbers: at
+    depth 0, where it is the number of wins, or at the least depths that no judgement contradicts.
     """
     wins = counts.comparisons - counts.total_ties
     if wins < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -32,7 +32,8 @@ class Draws:
     """What an engine found: qualities (chains, draws, items), threshold and variance beside them.
 
     A point engine has one draw, and `standard_error` per item where it knows one. `superchains`
-    is the number of independent starts when several chains share each (nested R-hat).
+    is the number of independent starts when several chains share each (nested R-hat), `spread`
+    what an engine may start from when a little more has been judged.
     """
 
     quality: Floats
@@ -43,6 +44,7 @@ class Draws:
     warnings: tuple[str, ...] = ()
     build_seconds: float = 0.0
     superchains: int | None = None
+    spread: object = None
     standard_error: Floats | None = None
     tie_standard_error: float | None = None
 
@@ -108,6 +110,9 @@ def in_threads(
     with ThreadPoolExecutor(max_workers=threads) as pool:
         futures = [pool.submit(run, thing, tally) for thing in things]
         try:
+            # Whichever fails first speaks; the others are not waited for, but stopped.
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
             return [future.result() for future in futures]
         except BaseException:
             tally.stopped.set()
@@ -119,6 +124,8 @@ def slice_draw(
 ) -> float:
     """One slice-sampling update of a number (Neal 2003: stepping out, then shrinking)."""
     floor = density(here) - rng.exponential()
+    if not floor > -np.inf:
+        raise FloatingPointError("a slice starts where the density is positive")
     left = here - width * rng.uniform()
     right = left + width
     for _ in range(50):

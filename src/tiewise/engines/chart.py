@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.core.beliefs import Fixed, TiePrior, VariancePrior
+from tiewise.core.beliefs import Fixed, Threshold, VariancePrior
 from tiewise.core.model import BradleyTerry
+from tiewise.engines import chart_loops as loops
 from tiewise.engines.peak import Slopes, Spread, find_spread
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,6 @@ class Place(NamedTuple):
     """Where a matrix of chart points q (dimensions, chains) lies in the model."""
 
     x: Floats
-    mu: Floats
     width: Floats
     log_alpha: Floats
     line: Floats
@@ -49,7 +49,7 @@ class Chart:
     line_scale: float
     alpha_mean: float
     alpha_sd: float
-    tie_prior: TiePrior | None
+    tie_prior: Threshold | None
     variance_prior: VariancePrior | None
     spread: Spread
 
@@ -66,21 +66,19 @@ class Chart:
 
     def place(self, q: Floats) -> Place:
         """Qualities, log α and threshold at q."""
-        chains = q.shape[1]
-        log_alpha = np.full(chains, self.alpha_mean)
+        log_alpha = np.full(q.shape[1], self.alpha_mean)
         if self.variance_prior is not None:
-            log_alpha = log_alpha + self.alpha_sd * q[self.rank]
-        width2 = 1 / (self.bend[:, None] + np.exp(-2 * log_alpha))
-        mu, width = self.pulled[:, None] * width2, np.sqrt(width2)
-        x = mu + q[: self.rank] * width
-        quality = self.basis @ x
+            log_alpha += self.alpha_sd * q[self.rank]
+        shrink = np.exp(-2 * log_alpha)
+        x, width, leaning = loops.spread_out(
+            q, self.bend, self.pulled, shrink, self.line_lean, self.top
+        )
         if self.tie_prior is None:
-            tie = np.full(chains, self.model.fixed_tie, dtype=float)
-            return Place(x, mu, width, log_alpha, np.zeros(chains), quality, tie)
-        line = self.line_top + q[-1] * self.line_scale
-        line = line - self.line_lean @ (x - self.top[:, None])
-        tie = self.tie_prior.from_line(line).tie
-        return Place(x, mu, width, log_alpha, line, quality, tie)
+            line, tie = leaning, np.full(q.shape[1], self.model.fixed_tie, dtype=float)
+        else:
+            line = self.line_top + q[-1] * self.line_scale - leaning
+            tie = self.tie_prior.from_line(line).tie
+        return Place(x, width, log_alpha, line, self.basis @ x, tie)
 
     def log_density(self, q: Floats) -> Floats:
         """Log density of q for each chain, up to a constant."""
@@ -89,14 +87,13 @@ class Chart:
     def density_at(self, at: Place) -> Floats:
         """Log density of the q that lies at a place."""
         with np.errstate(all="ignore"):
-            total = self.model.log_likelihood(at.quality, at.tie)
-            total = total - self.rank * at.log_alpha + np.log(at.width).sum(axis=0)
-            total = total - (at.x**2).sum(axis=0) * np.exp(-2 * at.log_alpha) / 2
+            total = self.model.log_likelihood(at.quality, at.tie) - self.rank * at.log_alpha
+            total += loops.prior_part(at.x, at.width, np.exp(-2 * at.log_alpha))
             if self.variance_prior is not None:
-                total = total + self.variance_prior.log_density(at.log_alpha)
+                total += self.variance_prior.log_density(at.log_alpha)
             if self.tie_prior is not None:
                 there = self.tie_prior.from_line(at.line)
-                total = total + self.tie_prior.log_density(there.tie) + there.log_stretch
+                total += self.tie_prior.log_density(there.tie) + there.log_stretch
         return np.where(np.isfinite(total), total, -np.inf)
 
     def slope(self, q: Floats) -> Floats:
@@ -105,22 +102,21 @@ class Chart:
 
     def slope_at(self, at: Place) -> Floats:
         """Derivative of `log_density` by the q that lies at a place."""
-        shrink = np.exp(-2 * at.log_alpha)
+        out = np.empty((self.dimensions, len(at.tie)))
         by_quality, by_tie = self.model.slopes(at.quality, at.tie)
-        by_x = self.basis.T @ by_quality - at.x * shrink
-        out = np.empty((self.dimensions, len(shrink)))
+        by_line = np.zeros_like(by_tie)
         if self.tie_prior is not None:
             there = self.tie_prior.from_line(at.line)
             by_line = (by_tie + self.tie_prior.slope(there.tie)) * there.by_t
-            by_line = by_line + there.log_stretch_by_t
-            by_x -= self.line_lean[:, None] * by_line
+            by_line += there.log_stretch_by_t
             out[-1] = by_line * self.line_scale
-        out[: self.rank] = by_x * at.width
+        by_alpha = loops.gather_in(
+            self.basis.T @ by_quality, at.x, at.width, self.pulled,
+            np.exp(-2 * at.log_alpha), self.line_lean, by_line, out,
+        )  # fmt: skip
         if self.variance_prior is not None:
-            flow = at.width**2 * shrink
-            by_a = (by_x * flow * (at.x + at.mu)).sum(axis=0) - self.rank
-            by_a += (at.x**2).sum(axis=0) * shrink + flow.sum(axis=0)
-            out[self.rank] = self.alpha_sd * (by_a + self.variance_prior.slope(at.log_alpha))
+            by_alpha += self.variance_prior.slope(at.log_alpha)
+            out[self.rank] = self.alpha_sd * by_alpha
         return out
 
 
@@ -130,15 +126,17 @@ def draw_chart(model: BradleyTerry, start: Spread | None = None) -> Chart:
     spread = find_spread(slopes, None if start is None else start.peak)
     peak = spread.peak
     curve = model.curvature(peak.quality, peak.tie)
-    both, lean, own = curve.qualities, np.zeros(model.size), 1.0
+    lean, own = np.zeros(model.size), 1.0
     if slopes.tie_prior is not None:
-        by_tie = model.slopes(peak.quality[:, None], np.array([peak.tie]))[1]
-        _, lean, own = slopes.threshold_bend(peak.line, float(by_tie[0]), curve)
-        both = both - np.outer(lean, lean) / own
+        lean, own = slopes.threshold_bend(peak.quality, peak.line, curve)
     factor = model.factor
-    bend, basis = _diagonalise(both, factor)
+    inner = curve.through(factor)
+    pulled = lean if factor is None else factor.T @ lean
+    inner -= np.outer(pulled, pulled / own)
+    bend, turn = _diagonalised(inner)
+    basis = turn if factor is None else np.ascontiguousarray(factor @ turn)
     shrink = np.exp(-2 * peak.log_alpha)
-    top = _coordinates(model, basis, peak.quality)
+    top = turn.T @ model.prior.coordinates(peak.quality)
     variance = model.variance
     return Chart(
         model=model, basis=basis, bend=bend, pulled=(bend + shrink) * top, top=top,
@@ -148,22 +146,9 @@ def draw_chart(model: BradleyTerry, start: Spread | None = None) -> Chart:
     )  # fmt: skip
 
 
-def _diagonalise(both: Floats, factor: Floats | None) -> tuple[Floats, Floats]:
-    """d and B with Bᵀ H B = diag(d) and B Bᵀ = Σ."""
+def _diagonalised(matrix: Floats) -> tuple[Floats, Floats]:
+    """d ≥ 0 and U with Uᵀ M U = diag(d); the matrix is overwritten."""
     from scipy.linalg import eigh
 
-    inner = both if factor is None else factor.T @ both @ factor
-    values, vectors = eigh(inner, driver="evd", overwrite_a=True, check_finite=False)
-    basis = vectors if factor is None else factor @ vectors
-    return np.clip(values, 0.0, None), np.ascontiguousarray(basis)
-
-
-def _coordinates(model: BradleyTerry, basis: Floats, quality: Floats) -> Floats:
-    """x with B x = quality."""
-    if basis.shape[0] != basis.shape[1]:
-        return np.asarray(np.linalg.lstsq(basis, quality, rcond=None)[0], np.float64)
-    precision = model.precision
-    if precision is None:
-        return np.asarray(np.linalg.solve(basis, quality), np.float64)
-    out: Floats = basis.T @ (precision @ quality)
-    return out
+    values, vectors = eigh(matrix, driver="evd", overwrite_a=True, check_finite=False)
+    return np.clip(values, 0.0, None), np.ascontiguousarray(vectors)

@@ -25,6 +25,10 @@ from tiewise.engines.peak import Slopes, find_spread
 Floats = NDArray[np.float64]
 
 PUBLISHED_TIE_STEP = 0.1
+FAR = 20.0
+# Where the data do not bound α² its vague prior would go on to what a matrix of doubles cannot
+# hold; at a variance of 10¹² every judgement is a certainty anyway.
+WIDEST = 1e12
 
 
 @dataclass(frozen=True)
@@ -89,9 +93,8 @@ class _Sampler:
         peak = spread.peak
         line_width = 1.0
         if slopes.tie_prior is not None:
-            by_tie = model.slopes(peak.quality[:, None], np.array([peak.tie]))[1]
             curve = model.curvature(peak.quality, peak.tie)
-            own = slopes.threshold_bend(peak.line, float(by_tie[0]), curve)[2]
+            own = slopes.threshold_bend(peak.quality, peak.line, curve)[1]
             line_width = float(3 / np.sqrt(max(own, 1e-4)))
         start = _State(peak.quality, peak.tie, float(np.exp(2 * peak.log_alpha)))
         # A slice is stepped out from about three standard deviations; of log α given λ/α the
@@ -120,6 +123,7 @@ class _Sampler:
         variance, tie = self.start.variance, self.start.tie
         if self.model.fixed_variance is None:
             variance *= float(np.exp(4 * self.alpha_sd * rng.normal()))
+            variance = min(variance, WIDEST / 2)
         if self.slopes.tie_prior is not None:
             prior = self.slopes.tie_prior
             line = prior.to_line(tie) + 2 / 3 * self.line_width * rng.normal()
@@ -198,7 +202,8 @@ class _Sampler:
         rank, prior = self.slopes.rank, self.model.variance
         assert not isinstance(prior, Fixed)
         if isinstance(prior, InverseGamma):
-            return (prior.scale + square / 2) / float(rng.gamma(prior.shape + rank / 2))
+            new = (prior.scale + square / 2) / float(rng.gamma(prior.shape + rank / 2))
+            return new if new < WIDEST else state.variance
 
         def density(a: float) -> float:
             own = float(prior.log_density(np.array([a]))[0])
@@ -211,7 +216,7 @@ class _Sampler:
         """λᵀ Σ⁻¹ λ."""
         if self.slopes.lift is None:
             return float(quality @ (self.slopes.precision @ quality))
-        y = np.linalg.lstsq(self.slopes.lift, quality, rcond=None)[0]
+        y = self.model.prior.coordinates(quality)
         return float(y @ y)
 
     def _stretch(self, state: _State, rng: Generator) -> _State:
@@ -222,6 +227,8 @@ class _Sampler:
         tie = np.array([state.tie])
 
         def density(a: float) -> float:
+            if np.exp(2 * a) >= WIDEST:
+                return -np.inf
             quality = state.quality[:, None] * np.exp(a - start)
             own = float(prior.log_density(np.array([a]))[0])
             return float(self.model.log_likelihood(quality, tie)[0]) + own
@@ -232,13 +239,26 @@ class _Sampler:
 
 def _weights(successes: Floats, margin: Floats, rng: Generator) -> Floats:
     """Pólya–Gamma weights of directed successes; none where there is no success."""
+    out = np.zeros_like(successes)
+    far = np.abs(margin) > FAR
+    near, far = (successes > 0) & ~far, (successes > 0) & far
+    if near.any():
+        out[near] = _near_weights(successes[near], margin[near], rng)
+    if far.any():
+        # PG(b, c) is inverse Gaussian but for e^{-|c|}; the library is wrong from |c| = 30 on.
+        out[far] = rng.wald(successes[far] / (2 * np.abs(margin[far])), successes[far] ** 2 / 4)
+    return out
+
+
+def _near_weights(successes: Floats, margin: Floats, rng: Generator) -> Floats:
+    """Pólya–Gamma weights at margins where the library is right."""
     from polyagamma import random_polyagamma
 
-    out = np.zeros_like(successes)
-    some = successes > 0
-    if some.any():
-        out[some] = random_polyagamma(successes[some], margin[some], random_state=rng)
-    return out
+    # Above 50 the library turns to a normal; a sum of smaller ones stays Pólya–Gamma.
+    parts = np.ceil(successes / 50).astype(np.int64)
+    row = np.repeat(np.arange(len(parts)), parts)
+    drawn = random_polyagamma((successes / parts)[row], margin[row], random_state=rng)
+    return np.asarray(np.bincount(row, drawn, len(parts)), np.float64)
 
 
 def _gaussian(inverse: Floats, target: Floats, rng: Generator) -> Floats:

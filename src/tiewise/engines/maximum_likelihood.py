@@ -34,7 +34,7 @@ class MaximumLikelihood:
         refuse_without_estimate(model.counts)
         free = model.fixed_tie is None and model.counts.total_ties > 0
         top = _Likelihood(model, free=free)
-        summit = climb(top.value, top.bend, top.start(), longest=2.0 if free else np.inf)
+        summit = climb(top, top.start(), longest=2.0 if free else np.inf)
         quality, tie = top.unpack(summit.point)
         errors = np.sqrt(np.diag(top.spread(summit.point)))
         watch("climbing", 1, 1)
@@ -68,25 +68,27 @@ class _Likelihood:
         level = float(quality.sum()) ** 2 / (2 * len(quality))
         return float(self.model.log_likelihood(quality[:, None], np.array([tie]))[0]) - level
 
-    def bend(self, point: Floats) -> tuple[Floats, Floats]:
+    def slope(self, point: Floats) -> Floats:
         quality, tie = self.unpack(point)
         by_quality, by_tie = self.model.slopes(quality[:, None], np.array([tie]))
-        curve = self.model.curvature(quality, tie)
         slope = by_quality[:, 0] - quality.mean()
+        return np.append(slope, by_tie[0] * tie) if self.free else slope
+
+    def bend(self, point: Floats) -> Floats:
+        quality, tie = self.unpack(point)
+        curve = self.model.curvature(quality, tie)
         matrix = curve.qualities + 1 / len(quality)
         if not self.free:
-            return slope, matrix
+            return matrix
+        by_tie = self.model.slopes(quality[:, None], np.array([tie]))[1]
         edge = (curve.quality_and_tie * tie)[:, None]
         own = curve.tie * tie**2 - by_tie[0] * tie
-        return (
-            np.append(slope, by_tie[0] * tie),
-            np.block([[matrix, edge], [edge.T, np.array([[own]])]]),
-        )
+        return np.block([[matrix, edge], [edge.T, np.array([[own]])]])
 
     def spread(self, point: Floats) -> Floats:
         """Covariance of the estimate; the level, tied down by hand, has none."""
         size = self.model.size
-        out = np.asarray(np.linalg.inv(self.bend(point)[1]), np.float64)
+        out = np.asarray(np.linalg.inv(self.bend(point)), np.float64)
         out[:size, :size] -= 1 / size
         return out
 

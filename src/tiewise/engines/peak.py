@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.core.beliefs import Fixed, TiePrior
+from tiewise.core.beliefs import Fixed, Threshold
 from tiewise.core.model import BradleyTerry, Curvature
 
 Floats = NDArray[np.float64]
 
 CLOSE_ENOUGH = 1e-8  # nats still to be gained by another Newton step
+ROUGHLY = 1e-3  # the same, on the way to the top of the marginal of log α
 FARTHEST = 6.0  # |log α| beyond which no search goes: spreads from 1/400 to 400
+
+
+Factor = tuple[Floats, bool]
 
 
 class Summit(NamedTuple):
@@ -28,41 +32,73 @@ class Summit(NamedTuple):
     point: Floats
     value: float
     log_det: float
-    factor: tuple[Floats, bool]
+    factor: Factor
+
+
+class Hill(Protocol):
+    """Something to climb."""
+
+    def value(self, point: Floats) -> float:
+        """Its height."""
+
+    def slope(self, point: Floats) -> Floats:
+        """Its derivative."""
+
+    def bend(self, point: Floats) -> Floats:
+        """Minus its second derivatives."""
 
 
 def climb(
-    value: Callable[[Floats], float],
-    bend: Callable[[Floats], tuple[Floats, Floats]],
+    hill: Hill,
     point: Floats,
     *,
     longest: float = np.inf,
+    close: float = CLOSE_ENOUGH,
+    stale: Factor | None = None,
 ) -> Summit:
-    """Newton's way to the top of `value`, with shorter steps where it overshoots.
+    """Newton's way to the top of a hill, with shorter steps where it overshoots.
 
-    `bend` gives slope and minus the Hessian; `longest` bounds a step's last coordinate.
+    `longest` bounds a step's last coordinate. Steps that would gain less than `close` are taken
+    unseen, and end the climb. The factor of a similar matrix (`stale`) is used as far as it goes.
     """
     from scipy.linalg import cho_solve
 
-    height = value(point)
+    height, fresh, factor = hill.value(point), stale is None, stale
     for _ in range(200):
-        slope, matrix = bend(point)
-        factor = _cholesky(matrix)
-        step = cho_solve(factor, slope)
+        slope = hill.slope(point)
+        if fresh or factor is None:
+            factor = _cholesky(hill.bend(point))
+        step = cho_solve(factor, slope, check_finite=False)
         gain = float(slope @ step)
-        if gain < CLOSE_ENOUGH:
-            break
-        step *= min(1.0, longest / max(abs(float(step[-1])), 1e-300))
-        for _ in range(40):
-            higher = value(point + step)
-            if higher >= height:
+        if gain < close:
+            if fresh:
+                point, height = point + step, height + gain / 2
                 break
-            step /= 2
-        else:
+            fresh = True
+            continue
+        step *= min(1.0, longest / max(abs(float(step[-1])), 1e-300))
+        taken = _shortened(hill, point, step, height)
+        if taken is not None:
+            point, height = taken
+        elif fresh:
             break
-        point, height = point + step, higher
+        # An old matrix is worth its while only as long as it brings us on quickly.
+        fresh = fresh or taken is None
+    assert factor is not None
     log_det = 2 * float(np.log(np.diag(factor[0])).sum())
     return Summit(point, height, log_det, factor)
+
+
+def _shortened(
+    hill: Hill, point: Floats, step: Floats, height: float
+) -> tuple[Floats, float] | None:
+    """The first of the step, half of it, a quarter... that does not lead down."""
+    for _ in range(40):
+        higher = hill.value(point + step)
+        if higher >= height:
+            return point + step, higher
+        step = step / 2
+    return None
 
 
 def _cholesky(matrix: Floats) -> tuple[Floats, bool]:
@@ -87,6 +123,7 @@ class Peak:
     tie: float
     line: float
     log_marginal: float
+    factor: Factor
 
 
 class Slopes:
@@ -105,19 +142,17 @@ class Slopes:
         assert precision is not None
         self.precision: Floats = precision
         self.rank = len(self.precision)
-        free = model.tie is not None and not isinstance(model.tie, Fixed)
-        self.tie_prior: TiePrior | None = model.tie if free else None  # type: ignore[assignment]
+        self.tie_prior = _threshold(model)
 
     def start(self) -> Floats:
         """Equal qualities, and the threshold that gives the ties seen at equal quality."""
         y = np.zeros(self.rank)
         if self.tie_prior is None:
             return y
-        share = (self.model.counts.total_ties + 0.5) / (self.model.counts.comparisons + 1)
         low, high = self.tie_prior.low, self.tie_prior.high
-        guess = 2 * np.arctanh(min(share, 0.99))
-        inside = float(np.clip(guess, low + 1e-3, 0.99 * high + 0.01 * low))
-        return np.append(y, self.tie_prior.to_line(inside))
+        width = min(high - low, 1.0)
+        inside = np.clip(_typical_tie(self.model), low + 1e-3 * width, high - 1e-2 * width)
+        return np.append(y, self.tie_prior.to_line(float(inside)))
 
     def unpack(self, point: Floats) -> tuple[Floats, float]:
         """Qualities and threshold at a point."""
@@ -140,52 +175,97 @@ class Slopes:
                 total += float((self.tie_prior.log_density(there.tie) + there.log_stretch)[0])
         return total if np.isfinite(total) else -np.inf
 
-    def bend(self, point: Floats, log_alpha: float) -> tuple[Floats, Floats]:
-        """Slope and minus the Hessian of `value`."""
+    def slope(self, point: Floats, log_alpha: float) -> Floats:
+        """Derivative of `value`."""
         quality, tie = self.unpack(point)
         by_quality, by_tie = self.model.slopes(quality[:, None], np.array([tie]))
-        curve = self.model.curvature(quality, tie)
-        shrink = np.exp(-2 * log_alpha)
         y = point[: self.rank]
-        slope = self.pull(by_quality[:, 0]) - shrink * (self.precision @ y)
-        both = curve.qualities if self.lift is None else self.lift.T @ curve.qualities @ self.lift
-        matrix = both + shrink * self.precision
+        shrink = float(np.exp(-2 * log_alpha))
+        slope: Floats = self.pull(by_quality[:, 0]) - shrink * (self.precision @ y)
         if self.tie_prior is None:
-            return slope, matrix
-        by_t, cross, own = self.threshold_bend(point[-1], float(by_tie[0]), curve)
-        edge = self.pull(cross)[:, None]
-        return np.append(slope, by_t), np.block([[matrix, edge], [edge.T, np.array([[own]])]])
+            return slope
+        there = self.tie_prior.from_line(point[-1:])
+        by_t = (by_tie + self.tie_prior.slope(there.tie)) * there.by_t + there.log_stretch_by_t
+        return np.append(slope, by_t)
+
+    def bend(self, point: Floats, log_alpha: float) -> Floats:
+        """Minus the second derivatives of `value`."""
+        quality, tie = self.unpack(point)
+        curve = self.model.curvature(quality, tie)
+        matrix = np.empty((len(point), len(point)))
+        both = matrix[: self.rank, : self.rank]
+        both[:] = curve.through(self.lift)
+        both += np.exp(-2 * log_alpha) * self.precision
+        if self.tie_prior is not None:
+            cross, own = self.threshold_bend(quality, point[-1], curve)
+            matrix[-1, :-1] = matrix[:-1, -1] = self.pull(cross)
+            matrix[-1, -1] = own
+        return matrix
 
     def pull(self, by_quality: Floats) -> Floats:
         """Derivatives by y from derivatives by quality."""
         return by_quality if self.lift is None else self.lift.T @ by_quality
 
     def threshold_bend(
-        self, line: float, by_tie: float, curve: Curvature
-    ) -> tuple[float, Floats, float]:
-        """By t: slope, and minus the second derivatives with quality and alone, prior included."""
+        self, quality: Floats, line: float, curve: Curvature
+    ) -> tuple[Floats, float]:
+        """Minus the second derivatives by t: with quality, and alone, the prior included."""
         assert self.tie_prior is not None
         there = self.tie_prior.from_line(np.array([line]))
+        by_tie = self.model.slopes(quality[:, None], there.tie)[1]
         by_delta = by_tie + self.tie_prior.slope(there.tie)
         own = curve.tie - self.tie_prior.bend(there.tie)
-        slope = by_delta * there.by_t + there.log_stretch_by_t
         bend = own * there.by_t**2 - by_delta * there.by_t_twice - there.log_stretch_by_t_twice
-        return float(slope[0]), curve.quality_and_tie * there.by_t[0], float(bend[0])
+        return curve.quality_and_tie * there.by_t[0], float(bend[0])
 
-    def peak(self, log_alpha: float, start: Floats | None = None) -> Peak:
+    def peak(
+        self, log_alpha: float, start: Peak | None = None, *, close: float = CLOSE_ENOUGH
+    ) -> Peak:
         """The mode given α, and the Laplace marginal of log α there."""
+        begun = start is not None and len(start.point) == len(self.start())
         summit = climb(
-            lambda p: self.value(p, log_alpha),
-            lambda p: self.bend(p, log_alpha),
-            self.start() if start is None else start,
+            _Given(self, log_alpha),
+            start.point if start is not None and begun else self.start(),
             longest=np.inf if self.tie_prior is None else 2.0,
+            close=close,
+            stale=start.factor if start is not None and begun else None,
         )
         quality, tie = self.unpack(summit.point)
         marginal = summit.value - self.rank * log_alpha - summit.log_det / 2
         if not isinstance(self.model.variance, Fixed):
             marginal += float(self.model.variance.log_density(np.array([log_alpha]))[0])
         line = float(summit.point[-1]) if self.tie_prior is not None else 0.0
-        return Peak(log_alpha, summit.point, quality, tie, line, marginal)
+        return Peak(log_alpha, summit.point, quality, tie, line, marginal, summit.factor)
+
+
+def _typical_tie(model: BradleyTerry) -> float:
+    """The threshold that gives the ties seen at equal quality."""
+    share = (model.counts.total_ties + 0.5) / (model.counts.comparisons + 1)
+    return float(2 * np.arctanh(min(share, 0.99)))
+
+
+def _threshold(model: BradleyTerry) -> Threshold | None:
+    """The threshold's line, its unit about the size of δ; None where δ is not inferred."""
+    if model.tie is None or isinstance(model.tie, Fixed):
+        return None
+    return Threshold(model.tie, _typical_tie(model))
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The posterior given α as a hill."""
+
+    slopes: Slopes
+    log_alpha: float
+
+    def value(self, point: Floats) -> float:
+        return self.slopes.value(point, self.log_alpha)
+
+    def slope(self, point: Floats) -> Floats:
+        return self.slopes.slope(point, self.log_alpha)
+
+    def bend(self, point: Floats) -> Floats:
+        return self.slopes.bend(point, self.log_alpha)
 
 
 @dataclass(frozen=True)
@@ -202,14 +282,16 @@ def find_spread(slopes: Slopes, start: Peak | None = None) -> Spread:
     """The top and the width of the Laplace marginal of log α, each mode started from the last."""
     fixed = slopes.model.fixed_variance
     if fixed is not None:
-        peak = slopes.peak(np.log(fixed) / 2, None if start is None else start.point)
+        peak = slopes.peak(np.log(fixed) / 2, start)
         return Spread(peak, peak.log_alpha, 0.0)
-    known = [slopes.peak(0.0) if start is None else slopes.peak(start.log_alpha, start.point)]
+    known: list[Peak] = []
 
     def look(a: float) -> Peak:
-        nearest = min(known, key=lambda p: abs(p.log_alpha - a))
-        known.append(slopes.peak(a, nearest.point))
+        nearest = min(known, key=lambda p: abs(p.log_alpha - a), default=start)
+        known.append(slopes.peak(a, nearest, close=ROUGHLY))
         return known[-1]
+
+    look(0.0 if start is None else start.log_alpha)
 
     top = _bracket(look, known)
     if abs(top.log_alpha) >= FARTHEST:
@@ -221,10 +303,11 @@ def find_spread(slopes: Slopes, start: Peak | None = None) -> Spread:
             break
         look(centre)
         top = max(known, key=lambda p: p.log_marginal)
-    for step in (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0):
-        if min(abs(p.log_alpha - top.log_alpha - step * sd) for p in known) > 0.4 * sd:
+    for step in (-2.5, -1.25, 1.25, 2.5):
+        if min(abs(p.log_alpha - top.log_alpha - step * sd) for p in known) > 0.5 * sd:
             look(top.log_alpha + step * sd)
-    return Spread(top, *_moments(known))
+    peak = slopes.peak(top.log_alpha, top)
+    return Spread(peak, *_moments(known, top.log_alpha, sd))
 
 
 def _bracket(look: Callable[[float], Peak], known: list[Peak]) -> Peak:
@@ -254,14 +337,19 @@ def _parabola(known: list[Peak], top: Peak) -> tuple[float, float]:
     return top.log_alpha - linear / (2 * quadratic), float(1 / np.sqrt(-2 * quadratic))
 
 
-def _moments(known: list[Peak]) -> tuple[float, float]:
-    """Mean and standard deviation of log α under a spline through the marginals found."""
-    from scipy.interpolate import CubicSpline
-
-    row = sorted({p.log_alpha: p.log_marginal for p in known}.items())
-    a, m = np.array(row).T
-    grid = np.linspace(a[0], a[-1], 400)
-    weight = np.exp(np.clip(CubicSpline(a, m)(grid) - m.max(), -50, 5))
+def _moments(known: list[Peak], centre: float, sd: float) -> tuple[float, float]:
+    """Mean and standard deviation of log α under a quartic through the marginals near the top."""
+    near = [p for p in known if abs(p.log_alpha - centre) < 4 * sd]
+    a = (np.array([p.log_alpha for p in near]) - centre) / sd
+    m = np.array([p.log_marginal for p in near])
+    curve = np.polynomial.Polynomial.fit(a, m - m.max(), min(4, len(a) - 1))
+    grid = np.linspace(-4, 4, 401)
+    log = curve(grid)
+    # Far out a quartic may turn up again; a marginal does not.
+    for side in (slice(200, None), slice(200, None, -1)):
+        log[side] = np.minimum.accumulate(log[side])
+    weight = np.exp(log - log.max())
     weight /= weight.sum()
     mean = float(weight @ grid)
-    return mean, float(np.sqrt(weight @ (grid - mean) ** 2))
+    spread = float(np.sqrt(weight @ (grid - mean) ** 2))
+    return centre + sd * mean, sd * spread

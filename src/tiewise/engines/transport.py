@@ -24,14 +24,16 @@ from tiewise.errors import InputError
 Floats = NDArray[np.float64]
 
 SUPERCHAINS = 4
+SHORTEST = 50  # draws a chain, where there are enough to go round
 JITTER = 0.2
-STEPS = (1, 2, 3, 4, 6, 8)
+STEPS = (2, 3, 4, 6, 8)
 ANGLES = (np.pi / 2, 1.8, 2.0)
 POOREST = 0.6
 # Starts this many sd out in α, in δ and in a few random directions; all of them wide would strand
 # chains where there are many items.
 WIDE, WIDE_DIRECTIONS = 2.0, 5
-WARM_MOVES, PILOT_MOVES = 12, 12
+LOST = 10.0  # nats by which a start may lie lower than N(0, I) would have it
+WARM_MOVES, PILOT_MOVES = 8, 6
 
 
 class Pace(NamedTuple):
@@ -41,7 +43,7 @@ class Pace(NamedTuple):
     steps: int
 
 
-WARM = Pace(np.pi / 2, 6)
+WARM = Pace(np.pi / 2, 4)
 
 
 class Kept(NamedTuple):
@@ -57,12 +59,13 @@ class Kept(NamedTuple):
 class Transport:
     """Exact and nearly independent draws, for two or three gradients each.
 
-    `draws` are shared out over `chains`, which move in lockstep in `blocks` that threads share;
-    a quarter of the chains leave from each of four over-dispersed starts (nested R-hat).
+    `draws` are shared out over `chains` (fewer where they would be short), which move in lockstep
+    in `blocks` that threads share; a quarter of the chains leave from each of four over-dispersed
+    starts (nested R-hat).
     """
 
     draws: int = 4000
-    chains: int = 32
+    chains: int = 40
     blocks: int = 2
     threads: int = 2
 
@@ -70,17 +73,23 @@ class Transport:
     kind = "exact"
 
     def __post_init__(self) -> None:
-        if self.chains % (SUPERCHAINS * self.blocks) and self.chains % SUPERCHAINS:
-            raise InputError(f"chains must be a multiple of {SUPERCHAINS}, not {self.chains}")
+        if self.chains < 2 * SUPERCHAINS or self.chains % SUPERCHAINS:
+            raise InputError(f"chains must be 8, 12, 16, ..., not {self.chains}")
+        if not 1 <= self.blocks <= self.chains:
+            raise InputError(f"{self.chains} chains cannot move in {self.blocks} blocks")
+        if self.draws < 1:
+            raise InputError(f"ask for one draw or more, not {self.draws}")
 
     def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
         """Draws after a short pilot that settles the pace."""
         begun = perf_counter()
         chart = draw_chart(model)
         built = perf_counter() - begun
-        blocks = _started(chart, self.chains, self.blocks, seed)
+        shortened = self.draws // SHORTEST // SUPERCHAINS * SUPERCHAINS
+        chains = min(self.chains, max(shortened, 2 * SUPERCHAINS))
+        blocks = _started(chart, chains, self.blocks, seed)
         pace, acceptance = _pilot(blocks, watch, self.threads)
-        each = -(-self.draws // self.chains)
+        each = -(-self.draws // chains)
         pilot = sum(block.gradients for block in blocks)
         tally = Tally(watch, "sampling", self.blocks * each)
         kept = in_threads(lambda b, t: b.keep(each, pace, t), blocks, tally, self.threads)
@@ -128,14 +137,16 @@ class Block:
         p = self.rng.standard_normal(self.q.shape)
         before = self.density - (p**2).sum(axis=0) / 2
         q, at, kick = self.q, self.at, self.kick
-        for _ in range(pace.steps):
-            p = p + (angle / 2) * kick
-            q, p = turn * q + lean * p, turn * p - lean * q
-            at = self.chart.place(q)
-            kick = self._kick(q, at)
-            p += (angle / 2) * kick
-        density = self.chart.density_at(at)
-        gain = density - (p**2).sum(axis=0) / 2 - before
+        # A trajectory that runs away overflows, and is then refused.
+        with np.errstate(all="ignore"):
+            for _ in range(pace.steps):
+                p = p + (angle / 2) * kick
+                q, p = turn * q + lean * p, turn * p - lean * q
+                at = self.chart.place(q)
+                kick = self._kick(q, at)
+                p += (angle / 2) * kick
+            density = self.chart.density_at(at)
+            gain = density - (p**2).sum(axis=0) / 2 - before
         chance = np.exp(np.minimum(np.where(np.isfinite(gain), gain, -np.inf), 0.0))
         yes = self.rng.uniform(size=len(chance)) < chance
         self._go(yes, q, at, density, kick)
@@ -183,7 +194,7 @@ def _started(chart: Chart, chains: int, blocks: int, seed: SeedSequence) -> list
     """Blocks of chains at over-dispersed starts, one start for the chains of each superchain."""
     *seeds, first = seed.spawn(blocks + 1)
     rng = np.random.default_rng(first)
-    starts = np.stack([_start(chart, rng) for _ in range(SUPERCHAINS)], axis=1)
+    starts = np.concatenate([_start(chart, rng) for _ in range(SUPERCHAINS)], axis=1)
     q = np.repeat(starts, chains // SUPERCHAINS, axis=1)
     parts = np.array_split(q, blocks, axis=1)
     return [
@@ -193,9 +204,15 @@ def _started(chart: Chart, chains: int, blocks: int, seed: SeedSequence) -> list
 
 
 def _start(chart: Chart, rng: Generator) -> Floats:
-    q = rng.standard_normal(chart.dimensions)
+    """A wide start, drawn in where the posterior falls off much faster than N(0, I)."""
+    q = rng.standard_normal((chart.dimensions, 1))
     q[rng.choice(chart.rank, min(WIDE_DIRECTIONS, chart.rank), replace=False)] *= WIDE
     q[chart.rank :] *= WIDE
+    summit = chart.log_density(np.zeros_like(q))
+    for _ in range(20):
+        if chart.log_density(q)[0] + (q**2).sum() / 2 > summit[0] - LOST:
+            break
+        q *= 0.8
     return q
 
 
@@ -223,7 +240,7 @@ def _pilot(blocks: Sequence[Block], watch: Watch, threads: int) -> tuple[Pace, f
     best = max(scores, key=lambda pace: scores[pace])
     for angle in (ANGLES[0], ANGLES[2]):
         judge(Pace(angle, best.steps))
-    best = max(scores, key=lambda pace: scores[pace])
+    best = max(scores, key=lambda pace: (scores[pace][0], -pace.angle))
     acceptance = scores[best][1]
     if acceptance < POOREST:
         raise Unsuited(
@@ -240,7 +257,10 @@ def _judged(trials: Sequence[Trial], pace: Pace, rank: int) -> tuple[float, floa
     product, square = (now * then).mean(axis=(0, 2)), (path**2).mean(axis=(0, 2))
     pooled = product[:rank].sum() / square[:rank].sum()
     memory = max([pooled, *(product[rank:] / square[rank:])])
-    acceptance = float(np.mean([trial.chance.mean() for trial in trials]))
+    chance = np.concatenate([trial.chance.mean(axis=0) for trial in trials])
+    # A chain that hardly moves spoils what the others do well.
+    acceptance = float(min(chance.mean(), 3 * np.sort(chance)[: -(-len(chance) // 10)].mean()))
     if acceptance < POOREST:
         return -1.0 + acceptance, acceptance
-    return float((1 - memory) / (1 + memory) / pace.steps), acceptance
+    # Draws that overshoot flatter a mean and nothing else: better than independent counts as 1.
+    return min(float((1 - memory) / (1 + memory)), 1.0) / pace.steps, acceptance

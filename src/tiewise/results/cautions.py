@@ -8,21 +8,16 @@ import numpy as np
 from xarray import DataTree
 
 from tiewise.core.model import BradleyTerry
-from tiewise.results.diagnostics import worst
 
 FEW = 5
 ENOUGH_DRAWS = 400
 MIXED = 1.01
 
 
-def data_cautions(model: BradleyTerry) -> list[str]:
-    """Cautions that the data give before any fitting."""
-    return [
-        *_uncompared(model),
-        *_thin(model),
-        *_apart(model),
-        *_unbounded(model),
-    ]
+def data_cautions(model: BradleyTerry, *, variance: bool = True) -> list[str]:
+    """Cautions that the data give before any fitting; those of α² where it is inferred."""
+    about_variance = _unbounded(model) if variance else []
+    return [*_uncompared(model), *_thin(model), *_apart(model), *about_variance]
 
 
 def _uncompared(model: BradleyTerry) -> list[str]:
@@ -70,7 +65,7 @@ def draw_cautions(tree: DataTree) -> list[str]:
     """Cautions that the draws give: too few effective draws, chains that disagree."""
     if tree.attrs["kind"] != "exact":
         return []
-    ess, rhat = worst(tree)
+    ess, rhat = tree.attrs["ess_min"], tree.attrs["rhat_max"]
     said = []
     if not rhat <= MIXED:
         said.append(

@@ -1,6 +1,15 @@
-"""How far draws can be trusted: effective sample sizes and R-hat, nested where chains share."""
+"""How far draws can be trusted: effective sample sizes and R-hat, nested where chains share.
+
+Rank-normalised split diagnostics (Vehtari et al. 2021; Margossian et al. 2024 for nested R-hat),
+for all parameters at once: a thousand items take a second, where one call a parameter takes ten.
+Tests hold them against ArviZ.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +18,7 @@ from xarray import DataTree
 Floats = NDArray[np.float64]
 
 TAILS = (0.05, 0.95)
+AT_ONCE = 128  # parameters worked on together: enough to be quick, few enough to be small
 
 
 def centred_quality(tree: DataTree) -> Floats:
@@ -19,23 +29,137 @@ def centred_quality(tree: DataTree) -> Floats:
 
 
 def ess(draws: Floats, method: str = "bulk") -> Floats:
-    """Effective sample size over (chains, draws, ...)."""
-    from arviz_stats.base import array_stats
+    """Effective sample size over (chains, draws, ...): `bulk`, `tail` or `mean`."""
+    if method == "bulk":
+        return _in_parts(draws, lambda part: _effective(_normal_scores(_split(part))))
+    if method == "mean":
+        return _in_parts(draws, lambda part: _effective(_split(part)))
+    return _in_parts(draws, _tail_ess)
 
-    prob = TAILS if method == "tail" else None
-    return np.asarray(
-        array_stats.ess(draws, chain_axis=0, draw_axis=1, method=method, prob=prob), np.float64
-    )
+
+def mcse(draws: Floats) -> Floats:
+    """Monte Carlo standard error of the mean over (chains, draws, ...)."""
+    out: Floats = draws.std(axis=(0, 1), ddof=1) / np.sqrt(ess(draws, "mean"))
+    return out
 
 
 def rhat(draws: Floats, superchains: int = 0) -> Floats:
-    """R-hat over (chains, draws, ...); nested when chains belong to superchains."""
-    from arviz_stats.base import array_stats
+    """R-hat over (chains, draws, ...); nested when chains belong to superchains, in order."""
 
-    if superchains:
-        ids = np.repeat(np.arange(superchains), draws.shape[0] // superchains)
-        return np.asarray(array_stats.rhat_nested(draws, ids, chain_axis=0, draw_axis=1))
-    return np.asarray(array_stats.rhat(draws, chain_axis=0, draw_axis=1))
+    def worse(part: Floats) -> Floats:
+        halves = _split(part)
+        folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+        both = [_normal_scores(halves), _normal_scores(folded)]
+        if superchains:
+            return np.maximum(*(_nested(scores, superchains) for scores in both))
+        return np.maximum(*(_plain(scores) for scores in both))
+
+    return _in_parts(draws, worse)
+
+
+def _in_parts(draws: Floats, measure: Callable[[Floats], Floats]) -> Floats:
+    """A measure of every parameter (trailing axes), some of them at a time."""
+    chains, number, *shape = draws.shape
+    flat = draws.reshape(chains, number, -1)
+    if number < 4:
+        return np.full(shape, np.nan)
+    parts = [measure(flat[:, :, k : k + AT_ONCE]) for k in range(0, flat.shape[2], AT_ONCE)]
+    return np.concatenate(parts).reshape(shape)
+
+
+def _split(draws: Floats) -> Floats:
+    """Both halves of every chain as chains of their own."""
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, -half:]])
+
+
+def _normal_scores(draws: Floats) -> Floats:
+    """Draws replaced by the normal quantiles of their ranks among all chains."""
+    flat = draws.reshape(-1, draws.shape[-1])
+    return _quantiles(len(flat))[_twice_ranks(flat)].reshape(draws.shape)
+
+
+def _twice_ranks(flat: Floats) -> NDArray[np.int64]:
+    """Twice the rank (from 1) of every value in its column; equal values share the middle one."""
+    order = np.argsort(flat, axis=0, kind="stable")
+    value = np.take_along_axis(flat, order, axis=0)
+    place = np.arange(len(flat))[:, None]
+    starts = np.ones(flat.shape, bool)
+    starts[1:] = value[1:] != value[:-1]
+    ends = np.ones(flat.shape, bool)
+    ends[:-1] = starts[1:]
+    first = np.maximum.accumulate(np.where(starts, place, 0), axis=0)
+    last = np.minimum.accumulate(np.where(ends, place, len(flat))[::-1], axis=0)[::-1]
+    out = np.empty(flat.shape, np.int64)
+    np.put_along_axis(out, order, first + last + 2, axis=0)
+    return out
+
+
+@lru_cache(maxsize=4)
+def _quantiles(size: int) -> Floats:
+    """Normal quantiles for twice-ranks up to 2·size. Without SciPy's statistics, slow to load."""
+    inverse = NormalDist().inv_cdf
+    scores = [inverse((k / 2 - 3 / 8) / (size + 1 / 4)) for k in range(2, 2 * size + 1)]
+    return np.array([np.nan, np.nan, *scores])
+
+
+def _effective(draws: Floats) -> Floats:
+    """Effective sample size of (chains, draws, parameters), by Geyer's monotone sequence."""
+    chains, number, _ = draws.shape
+    covariance = _autocovariance(draws)
+    within = covariance[0] * number / (number - 1)
+    total = covariance[0] + (draws.mean(axis=1).var(axis=0, ddof=1) if chains > 1 else 0.0)
+    with np.errstate(all="ignore"):
+        rho = 1 - (within - covariance) / total
+    rho[0] = 1.0
+    # The last few lags rest on a few products each and are left out.
+    last = max((number - 3) // 2, 1)
+    pairs = rho[0 : 2 * last : 2] + rho[1 : 2 * last : 2]
+    kept = np.logical_and.accumulate(pairs > 0, axis=0)
+    falling = np.where(kept, np.minimum.accumulate(np.where(kept, pairs, np.inf), axis=0), 0.0)
+    next_even = rho[np.minimum(2 * kept.sum(axis=0), number - 1), np.arange(rho.shape[1])]
+    tau = 2 * falling.sum(axis=0) - 1 + np.maximum(next_even, 0)
+    size = chains * number
+    out: Floats = size / np.maximum(tau, 1 / np.log10(size))
+    return np.where(total > 0, out, np.nan)
+
+
+def _autocovariance(draws: Floats) -> Floats:
+    """Autocovariances (lags, parameters), averaged over chains."""
+    number = draws.shape[1]
+    length = 1 << (2 * number - 1).bit_length()
+    wave = np.fft.rfft(draws - draws.mean(axis=1, keepdims=True), length, axis=1)
+    power = (wave.real**2 + wave.imag**2).mean(axis=0)
+    return np.asarray(np.fft.irfft(power, length, axis=0)[:number] / number, np.float64)
+
+
+def _tail_ess(part: Floats) -> Floats:
+    """The worse of the effective sizes for being below the 5 % and the 95 % quantile."""
+    halves = _split(part)
+    ends = np.quantile(part, TAILS, axis=(0, 1))
+    sizes = [_effective((halves <= end).astype(float)) for end in ends]
+    return np.minimum(*sizes)
+
+
+def _plain(scores: Floats) -> Floats:
+    """R-hat of (chains, draws, parameters)."""
+    number = scores.shape[1]
+    within = scores.var(axis=1, ddof=1).mean(axis=0)
+    between = scores.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.sqrt((number - 1) / number + between / within), np.float64)
+
+
+def _nested(scores: Floats, superchains: int) -> Floats:
+    """Nested R-hat of split chains: all first halves in order, then all second halves."""
+    _, number, parameters = scores.shape
+    grouped = scores.reshape(2, superchains, -1, number, parameters)
+    grouped = np.concatenate([grouped[0], grouped[1]], axis=1)
+    means = grouped.mean(axis=2)
+    within = grouped.var(axis=2, ddof=1).mean(axis=1) + means.var(axis=1, ddof=1)
+    between = means.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.sqrt(1 + between / within.mean(axis=0)), np.float64)
 
 
 def every_parameter(tree: DataTree) -> Floats:

@@ -7,25 +7,31 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
-from xarray import DataTree
+from xarray import Dataset, DataTree
 
+from tiewise.core.counts import COLUMNS
 from tiewise.core.model import BradleyTerry
+from tiewise.engines.caron_doucet import CaronDoucet
 from tiewise.engines.chains import Draws, Engine, Unsuited, Watch, one_blas_thread, unwatched
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
+from tiewise.engines.metropolis import Metropolis
 from tiewise.engines.transport import Transport
 from tiewise.results.cautions import data_cautions, draw_cautions
+from tiewise.results.diagnostics import worst
 
 Floats = NDArray[np.float64]
 
-ENGINES = {engine.name: engine for engine in (Transport, Gibbs, Laplace, MaximumLikelihood)}
-TRUSTED_K = 0.7
+ENGINES = {
+    engine.name: engine
+    for engine in (Transport, Gibbs, Metropolis, CaronDoucet, Laplace, MaximumLikelihood)
+}
+GOOD_K, TRUSTED_K = 0.5, 0.7
 
 
 def fit(
@@ -50,6 +56,8 @@ def fit(
         draws = _drawn_again(draws, np.random.default_rng(root.spawn(1)[0]))
     seconds = perf_counter() - begun
     tree = _tree(model, draws, names or {})
+    # An engine with a prior of its own says so; the model's was not used then.
+    own = draws.facts.get("prior")
     tree.attrs.update(
         engine=engine.name,
         settings=json.dumps(_settings(engine)),
@@ -58,13 +66,16 @@ def fit(
         seed=str(root.entropy),
         version=version("tiewise"),
         digest=model.counts.digest(),
-        model=json.dumps(describe(model)),
+        model=json.dumps({"prior": own} if own else describe(model)),
         build_seconds=draws.build_seconds,
         sample_seconds=seconds - draws.build_seconds,
         superchains=draws.superchains or 0,
         **{f"engine_{key}": value for key, value in draws.facts.items()},
     )
-    cautions = (*data_cautions(model), *draws.warnings, *draw_cautions(tree))
+    if engine.kind == "exact":
+        tree.attrs["ess_min"], tree.attrs["rhat_max"] = worst(tree)
+    free = not np.isnan(draws.variance).all()
+    cautions = (*data_cautions(model, variance=free), *draws.warnings, *draw_cautions(tree))
     tree.attrs["warnings"] = json.dumps(cautions)
     return tree
 
@@ -93,7 +104,7 @@ def describe(model: BradleyTerry) -> dict[str, str]:
 
 def _settings(engine: Engine) -> dict[str, object]:
     fields = getattr(engine, "__dataclass_fields__", {})
-    return {name: getattr(engine, name) for name in fields}
+    return {name: getattr(engine, name) for name, field in fields.items() if field.repr}
 
 
 def _drawn_again(draws: Draws, rng: np.random.Generator) -> Draws:
@@ -102,7 +113,9 @@ def _drawn_again(draws: Draws, rng: np.random.Generator) -> Draws:
 
     raw = draws.stats["log_weight"][0]
     # ArviZ takes log likelihoods here, whose inverses are the weights: hence the sign.
-    smooth, k_hat = array_stats.psislw(raw.max() - raw)
+    # Weights that are all equal have no tail to smooth, which it will not take for an answer.
+    even = np.ptp(raw) < 1e-9
+    smooth, k_hat = (raw, 0.0) if even else array_stats.psislw(raw.max() - raw)
     weight = np.exp(smooth - smooth.max())
     weight /= weight.sum()
     # Systematic resampling: one uniform, so that an unweighted draw is kept exactly once.
@@ -114,7 +127,9 @@ def _drawn_again(draws: Draws, rng: np.random.Generator) -> Draws:
             f"The Laplace approximation fits this posterior poorly (Pareto k-hat {k_hat:.2f}, "
             f"above {TRUSTED_K}): use it for a first look, and an exact engine for decisions.",
         )
-    facts = {**draws.facts, "k_hat": float(k_hat), "weight_ess": float(1 / (weight**2).sum())}
+    health = "good" if k_hat <= GOOD_K else "fair" if k_hat <= TRUSTED_K else "poor"
+    size = float(1 / (weight**2).sum())
+    facts = {**draws.facts, "k_hat": float(k_hat), "health": health, "weight_ess": size}
     return replace(
         draws,
         quality=draws.quality[:, picked],
@@ -127,32 +142,31 @@ def _drawn_again(draws: Draws, rng: np.random.Generator) -> Draws:
 
 
 def _tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> DataTree:
-    from arviz_base import from_dict
-
-    counts = model.counts
-    constant = {
-        "name": np.array([names.get(item, item) for item in model.items]),
-        "comparisons": counts.per_item(),
-        "skips": np.array(counts.skips),
-        "judges": np.array(-1 if counts.judges is None else len(counts.judges)),
-    }
-    if draws.standard_error is not None:
-        constant["standard_error"] = draws.standard_error
-    if draws.tie_standard_error is not None:
-        constant["tie_standard_error"] = np.array(draws.tie_standard_error)
-    observed = {
-        "first": counts.first, "second": counts.second, "stratum": counts.stratum,
-        "wins_first": counts.wins_first, "wins_second": counts.wins_second, "ties": counts.ties,
-    }  # fmt: skip
-    groups: dict[str, dict[str, Any]] = {
-        "posterior": {"quality": draws.quality, "tie": draws.tie, "variance": draws.variance},
-        "sample_stats": dict(draws.stats),
-        "observed_data": observed,
-        "constant_data": constant,
-    }
-    per_item = {name: ["item"] for name in ("quality", "name", "comparisons", "standard_error")}
-    return from_dict(
-        {name: group for name, group in groups.items() if group},
-        coords={"item": list(model.items), "pair": np.arange(len(counts.first))},
-        dims=per_item | {name: ["pair"] for name in observed},
+    """Draws and data as ArviZ lays them out. By hand: arviz-base would load Matplotlib."""
+    counts, item, sample = model.counts, ["item"], ["chain", "draw"]
+    constant = Dataset(
+        {
+            "name": (item, np.array([names.get(i, i) for i in model.items])),
+            "comparisons": (item, counts.per_item()),
+            "skips": counts.skips,
+            "judges": -1 if counts.judges is None else len(counts.judges),
+        },
+        coords={"item": list(model.items)},
     )
+    if draws.standard_error is not None:
+        constant["standard_error"] = (item, draws.standard_error)
+    if draws.tie_standard_error is not None:
+        constant["tie_standard_error"] = draws.tie_standard_error
+    places = {name: np.arange(size) for name, size in zip(sample, draws.tie.shape, strict=True)}
+    posterior = Dataset(
+        {
+            "quality": ([*sample, "item"], draws.quality),
+            "tie": (sample, draws.tie),
+            "variance": (sample, draws.variance),
+        },
+        coords={**places, "item": list(model.items)},
+    )
+    stats = Dataset({key: (sample, value) for key, value in draws.stats.items()}, coords=places)
+    observed = Dataset({column: (["pair"], getattr(counts, column)) for column in COLUMNS})
+    groups = {"posterior": posterior, "observed_data": observed, "constant_data": constant}
+    return DataTree.from_dict(groups | ({"sample_stats": stats} if draws.stats else {}))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -16,8 +17,8 @@ import numpy as np
 import pandas as pd
 from xarray import DataTree, open_datatree
 
+from tiewise.core.files import write_csv
 from tiewise.errors import InputError
-from tiewise.results.diagnostics import worst
 from tiewise.results.summaries import parameters, summarise
 
 if TYPE_CHECKING:
@@ -52,10 +53,10 @@ class Results:
     @cached_property
     def items(self) -> pd.DataFrame:
         """The table in `items.csv`."""
-        text = {"item": str, "name": str}
-        return pd.read_csv(self.folder / "items.csv", dtype=text, keep_default_na=False, na_values={
-            column: [""] for column in ("rank_q2.5", "rank_q97.5", "top_k_probability", "sd")
-        })  # fmt: skip
+        # An item may be called NA: only the numbers can be missing, and then they are empty.
+        table = pd.read_csv(self.folder / "items.csv", dtype=str, keep_default_na=False)
+        numbers = table.columns.drop(["item", "name"])
+        return table.assign(**{column: pd.to_numeric(table[column]) for column in numbers})
 
     @cached_property
     def areas(self) -> Areas | None:
@@ -70,14 +71,13 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
     """What `fit.json` says of a fit."""
     attrs, constant, observed = tree.attrs, tree["constant_data"], tree["observed_data"]
     told = {name: int(observed[name].sum()) for name in ("wins_first", "wins_second", "ties")}
-    ess, rhat = worst(tree) if attrs["kind"] == "exact" else (np.nan, np.nan)
+    ess, rhat = (float(attrs.get(name, np.nan)) for name in ("ess_min", "rhat_max"))
     quality = tree["posterior/quality"]
     seconds = {
         "read": read_seconds,
         "build": float(attrs["build_seconds"]),
         "sample": float(attrs["sample_seconds"]),
     }
-    seconds["total"] = sum(seconds.values())
     judges = int(constant["judges"])
     return {
         "engine": attrs["engine"],
@@ -110,11 +110,33 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
 
 
 def refuse_full(out: Path, *, force: bool) -> None:
-    """Refuse a folder that holds something, unless forced to write into it."""
-    if out.exists() and not out.is_dir():
+    """Refuse a place where no folder can be written, or one that holds something unless forced."""
+    try:
+        _refuse(out, out.resolve(), force=force)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def _refuse(out: Path, place: Path, *, force: bool) -> None:
+    if place.exists() and not place.is_dir():
         raise InputError(f"{out} is a file; name a folder for the results (--out)")
-    if out.is_dir() and any(out.iterdir()) and not force:
+    # A folder is replaced as a whole, and nobody should be standing in it meanwhile.
+    if Path.cwd().is_relative_to(place):
+        raise InputError(f"{out} is the folder you are in; name one inside it (--out)")
+    if os.path.ismount(place):
+        raise InputError(f"{out} is a mounted volume; name a folder inside it (--out)")
+    if place.is_dir() and any(place.iterdir()) and not force:
         raise InputError(f"{out} is not empty; name another folder (--out), or overwrite (--force)")
+    above = next(folder for folder in place.parents if folder.exists())
+    if not above.is_dir():
+        raise InputError(f"{above} is a file, so {out} cannot be in it; name another (--out)")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"{above} may not be written to; name another folder (--out)")
+
+
+def _unwritable(out: Path, error: OSError) -> InputError:
+    why = os.strerror(error.errno) if error.errno else str(error)
+    return InputError(f"{out} cannot be written ({why}); name another (--out)")
 
 
 def write_results(
@@ -131,7 +153,7 @@ def write_results(
     about = about or About()
     with whole_folder(Path(out), force=force) as folder:
         table = summarise(tree, about.top)
-        table.to_csv(folder / "items.csv", index=False, lineterminator="\n")
+        write_csv(table, folder / "items.csv")
         parameters(tree).to_csv(folder / "parameters.csv", lineterminator="\n")
         _write_json(folder / "fit.json", fit_facts(tree, read_seconds=read_seconds))
         _write_json(folder / "study.json", asdict(about))
@@ -157,18 +179,32 @@ def _write_pictures(folder: Path, table: pd.DataFrame, about: About, areas: Area
 def read_results(folder: str | Path) -> Results:
     """The results that `write_results` left in a folder."""
     place = Path(folder)
-    missing = [n for n in ("posterior.nc", "fit.json", "study.json") if not (place / n).is_file()]
+    needed = ("posterior.nc", "items.csv", "parameters.csv", "fit.json", "study.json")
+    missing = [name for name in needed if not (place / name).is_file()]
     if missing:
         raise InputError(
             f"{place} is not a results folder: {', '.join(missing)} not found; "
             "make one with `tiewise fit`"
         )
-    tree = open_datatree(place / "posterior.nc", engine="h5netcdf")
     known = {field.name for field in fields(About)}
-    said = json.loads((place / "study.json").read_text(encoding="utf-8"))
+    said = _read_json(place / "study.json")
     about = About(**{key: value for key, value in said.items() if key in known})
-    facts = json.loads((place / "fit.json").read_text(encoding="utf-8"))
+    facts = _read_json(place / "fit.json")
+    try:
+        tree = open_datatree(place / "posterior.nc", engine="h5netcdf")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{place / 'posterior.nc'} cannot be read; fit again") from error
     return Results(place, tree, about, facts)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON ({error}); correct it, or fit again") from error
+    if not isinstance(said, dict):
+        raise InputError(f"{path} holds no names and values in braces; correct it, or fit again")
+    return said
 
 
 def _write_json(path: Path, value: Any) -> None:
@@ -177,32 +213,43 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 @contextmanager
-def whole_folder(out: Path, *, force: bool = False) -> Iterator[Path]:
+def whole_folder(out: Path, *, force: bool = False, ours: Collection[str] = OURS) -> Iterator[Path]:
     """A folder to write in, which becomes `out` only when all went well.
 
-    With `force`, files in `out` that are not ours are carried over.
+    With `force`, what is in `out` is carried over, except for files called like one of `ours`.
     """
     refuse_full(out, force=force)
-    out = out.absolute()
-    out.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
-        new = beside / "new"
+        with _beside(out.resolve(), ours) as new:
+            yield new
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+@contextmanager
+def _beside(place: Path, ours: Collection[str]) -> Iterator[Path]:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.", dir=place.parent))
+    new, old = beside / "new", beside / "old"
+    try:
         new.mkdir()
         yield new
-        if out.is_dir():
-            _carry_over(out, new)
-            out.rename(beside / "old")
-        new.rename(out)
+        if place.is_dir():
+            _carry_over(place, new, ours)
+            place.rename(old)
+        new.rename(place)
     finally:
+        if old.exists() and not place.exists():
+            old.rename(place)
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _carry_over(old: Path, new: Path) -> None:
+def _carry_over(old: Path, new: Path, ours: Collection[str]) -> None:
     for entry in old.iterdir():
-        if entry.name in OURS:
+        if entry.name in ours or (new / entry.name).exists():
             continue
         if entry.is_dir() and not entry.is_symlink():
             shutil.copytree(entry, new / entry.name, symlinks=True)
         else:
             shutil.copy2(entry, new / entry.name, follow_symlinks=False)
+    shutil.copymode(old, new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tiewise.core.areas import Areas
 
 HIGH, LOW, INK = "#b2182b", "#2166ac", "#222222"
+HIGHER = "higher: chosen more often"
 MOST_SHOWN = 60
 
 
@@ -30,8 +31,10 @@ def save(figure: Figure, path: Path) -> None:
 
 def _figure(width: float, height: float) -> tuple[Figure, Axes]:
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)
+    figure = Figure(figsize=(width, height), layout=layout)
     return figure, figure.add_subplot()
 
 
@@ -40,9 +43,7 @@ def quality_map(table: pd.DataFrame, areas: Areas, *, question: str) -> Figure:
 
     Group outlines are thick; areas that nobody compared are hatched.
     """
-    west, south, east, north = areas.geometry.total_bounds
-    shape = (north - south) / ((east - west) or 1.0)
-    figure, axes = _figure(7.5, 0.8 + 6.2 * min(max(shape, 0.3), 2.0))
+    figure, axes = _figure(7.5, 0.9 + 6.0 * min(max(_height(areas), 0.3), 2.0))
     by_item = table.set_index("item")
     values = by_item["median"].reindex(list(areas.items))
     reach = float(np.abs(values).max()) or 1.0
@@ -51,48 +52,74 @@ def quality_map(table: pd.DataFrame, areas: Areas, *, question: str) -> Figure:
     frame.plot(
         column="median", cmap="RdBu_r", vmin=-reach, vmax=reach, ax=axes,
         edgecolor="white", linewidth=0.4, legend=True,
-        legend_kwds={"shrink": 0.55, "pad": 0.02, "label": "quality, relative to the average"},
+        legend_kwds={"shrink": 0.55, "pad": 0.02, "label": f"quality, 0 the average\n({HIGHER})"},
     )  # fmt: skip
+    figure.axes[-1].spines[:].set_visible(False)
     silent = (by_item["comparisons"].reindex(list(areas.items)) == 0).to_numpy()
     if silent.any():
         frame[silent].plot(
             ax=axes, facecolor="none", edgecolor="#555555", hatch="////", linewidth=0
         )
-        figure.supxlabel("hatched: not compared, estimate borrowed from its neighbours", size=9)
+        figure.supxlabel("hatched: never compared, estimate from the prior alone", size=9)
     if areas.groups is not None:
         frame.dissolve("group").boundary.plot(ax=axes, color=INK, linewidth=1.4)
     axes.set_axis_off()
-    axes.set_title("\n".join(textwrap.wrap(question, 60)), loc="left", size=13, color=INK)
+    axes.margins(0.01)
+    axes.set_anchor("W")
+    _head(figure, question)
     return figure
+
+
+def _height(areas: Areas) -> float:
+    """Height of the map as a multiple of its width; degrees of longitude shrink to the north."""
+    west, south, east, north = areas.geometry.total_bounds
+    crs = areas.geometry.crs
+    shrink = np.cos(np.radians((south + north) / 2)) if crs and crs.is_geographic else 1.0
+    return float((north - south) / ((east - west) * shrink or 1.0))
+
+
+def _head(figure: Figure, question: str) -> None:
+    lines = "\n".join(textwrap.wrap(_plain(question), 60))
+    figure.suptitle(lines, x=0.02, ha="left", size=13, color=INK)
 
 
 def ranking(table: pd.DataFrame, *, question: str) -> Figure:
     """Items from highest to lowest with their 95 % intervals; of many, both ends."""
-    shown = table
-    if len(table) > MOST_SHOWN:
-        half = MOST_SHOWN // 2
-        shown = pd.concat([table.head(half), table.tail(half)])
+    table, half = table.reset_index(drop=True), MOST_SHOWN // 2
+    shown = table if len(table) <= MOST_SHOWN else pd.concat([table.head(half), table.tail(half)])
     figure, axes = _figure(7.5, 1.4 + 0.2 * len(shown))
     height = np.arange(len(shown))[::-1].astype(float)
     if len(table) > MOST_SHOWN:
-        height[: MOST_SHOWN // 2] += 2
+        height[:half] += 2
         left_out = len(table) - len(shown)
-        axes.text(0, MOST_SHOWN // 2 + 0.5, f"{left_out} more between", ha="center", va="center",
-                  color="#777777", size=9)  # fmt: skip
+        axes.text(0, half + 0.5, f"{left_out} more between", ha="center", va="center",
+                  color="#777777", size=9, backgroundcolor="white")  # fmt: skip
     colour = np.where(shown["q2.5"] > 0, HIGH, np.where(shown["q97.5"] < 0, LOW, "#777777"))
     axes.hlines(height, shown["q2.5"], shown["q97.5"], colors=list(colour), linewidth=2, alpha=0.6)
     axes.scatter(shown["median"], height, c=colour, s=18, zorder=3)
     axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(height, [_short(name) for name in shown["name"]], size=8)
+    axes.set_yticks(height, _labels(table)[shown.index], size=8)
     axes.set_ylim(-1, float(height.max()) + 1)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("quality, relative to the average (median and 95 % interval)")
-    axes.set_title("\n".join(textwrap.wrap(question, 60)), loc="left", size=13, color=INK)
+    axes.set_xlabel(f"quality ({HIGHER}; 0: the average), median and 95 % interval")
+    _head(figure, question)
     return figure
 
 
+def _labels(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """Names, short enough; where two are alike, with the id."""
+    names = table["name"].map(_short)
+    twice = names.duplicated(keep=False)
+    labels = names.where(~twice, names + " (" + table["item"].map(_short) + ")")
+    return labels.map(_plain).to_numpy(object)
+
+
 def _short(name: str, most: int = 32) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _plain(text: str) -> str:
     # A dollar sign would start mathematics.
-    text = name if len(name) <= most else name[: most - 1] + "…"
     return text.replace("$", r"\$")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from rich.box import SIMPLE
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tiewise.results.folder import Results
 
@@ -20,48 +21,65 @@ SHOWN = 10
 
 def tell(results: Results, console: Console | None = None) -> None:
     """Print what was found, what to beware of, and where the rest is."""
-    console = console or Console(highlight=False, soft_wrap=True)
-    for part in (_heading(results), _table(results), *_words(results)):
-        console.print(part, markup=False) if isinstance(part, str) else console.print(part)
+    console = console or Console(highlight=False)
+    for part in (*_heading(results), "", _table(results), *_more(results), "", *_words(results)):
+        # Text as it is: rich would read [brackets] and :colons: as its own language.
+        console.print(Text(part) if isinstance(part, str) else part)
+    # A path is for copying, and keeps to one line.
+    console.print(Text(f"Results in {results.folder}"), soft_wrap=True)
 
 
-def _heading(results: Results) -> str:
+def _heading(results: Results) -> list[str]:
     facts = results.facts
-    judges = f" by {facts['judges']} judges" if facts["judges"] else ""
+    judges = f" by {_number(facts['judges'], 'judge')}" if facts["judges"] else ""
     skipped = f", and {facts['skips']} skipped" if facts["skips"] else ""
-    return (
-        f"{results.about.question}\n{facts['items']} items, {facts['comparisons']} comparisons"
-        f"{judges} ({facts['ties']} ties){skipped}"
-    )
+    return [
+        _line(results.about.question),
+        f"{_number(facts['items'], 'item')}, {_number(facts['comparisons'], 'comparison')}"
+        f"{judges} ({_number(facts['ties'], 'tie')}){skipped}",
+    ]
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}" + ("s" if count != 1 else "")
+
+
+def _line(text: str, most: int | None = None) -> str:
+    """Text on one line and without control characters, cut short where it is too long."""
+    line = "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+    return line if most is None or len(line) <= most else line[: most - 1] + "…"
 
 
 def _table(results: Results) -> RenderableType:
     items = results.items
-    table = Table(box=SIMPLE, pad_edge=False)
     named = bool((items["name"] != items["item"]).any())
-    top = f"top {results.about.top}"
+    # Everybody is among the top of as many as there are.
+    ranked = results.about.top < len(items) and bool(items["top_k_probability"].notna().any())
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in ("rank", "item", *(["name"] if named else [])):
-        table.add_column(heading, justify="right" if heading == "rank" else "left")
-    for heading in ("quality", "95 % interval", top, "compared"):
-        table.add_column(heading, justify="right", no_wrap=heading == "95 % interval")
+        table.add_column(heading, justify="right" if heading == "rank" else "left", no_wrap=True)
+    top = [f"top {results.about.top}"] if ranked else []
+    for heading in ("quality", "95 % interval", *top, "compared"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for k in range(min(SHOWN, len(items))):
-        table.add_row(*_row(items.iloc[k], named))
-    if len(items) > SHOWN:
-        table.caption = f"the highest {SHOWN} of {len(items)}; items.csv has all"
+        table.add_row(*map(Text, _row(items.iloc[k], named=named, ranked=ranked)))
     return table
 
 
-def _row(row: pd.Series, named: bool) -> list[str]:
-    from rich.markup import escape
+def _more(results: Results) -> list[str]:
+    number = len(results.items)
+    return [f"the highest {SHOWN} of {number}; items.csv has all"] if number > SHOWN else []
 
+
+def _row(row: pd.Series, *, named: bool, ranked: bool) -> list[str]:
     told = row["comparisons"]
     return [
         f"{row['rank']:.0f}",
-        escape(str(row["item"])),
-        *([escape(str(row["name"]))] if named else []),
+        _line(str(row["item"]), 16 if named else 32),
+        *([_line(str(row["name"]), 24)] if named else []),
         f"{row['mean']:+.2f}",
         f"{row['q2.5']:+.2f} to {row['q97.5']:+.2f}",
-        "" if np.isnan(row["top_k_probability"]) else _chance(row["top_k_probability"]),
+        *([_chance(row["top_k_probability"])] if ranked else []),
         f"{told}" if told else "never",
     ]
 
@@ -69,34 +87,39 @@ def _row(row: pd.Series, named: bool) -> list[str]:
 def _chance(chance: float) -> str:
     percent = 100 * chance
     if percent < 1:
-        return "below 1 %"
-    return "above 99 %" if percent > 99 else f"{percent:.0f} %"
+        return "< 1 %"
+    return "> 99 %" if percent > 99 else f"{percent:.0f} %"
 
 
 def _words(results: Results) -> list[str]:
     facts = results.facts
+    # Draws that lean away from each other can be worth more than their number; at least that.
+    worth = min(facts["ess_min"] or 0, facts["draws"])
     sure = {
-        "exact": f"{facts['draws']} draws, worth at least {facts['ess_min'] or 0:.0f} independent "
-        f"ones; largest R-hat {facts['rhat_max'] or np.nan:.3f}",
+        "exact": f"{facts['draws']} draws, worth at least {worth:.0f} independent ones; "
+        f"largest R-hat {facts['rhat_max'] or np.nan:.3f}",
         "approximate": "approximate: an exact engine is the one to decide with",
         "point": "a point estimate with standard errors, no posterior",
     }[facts["kind"]]
-    lines = [_tie_words(results), f"Engine {facts['engine']} ({sure}), seed {facts['seed']}."]
-    lines += [f"Note: {warning}" for warning in facts["warnings"]]
-    return [*lines, f"Results in {results.folder}"]
+    lines = [*_tie_words(results), f"Engine {facts['engine']} ({sure}), seed {facts['seed']}."]
+    return [*lines, *(f"Note: {_line(warning)}" for warning in facts["warnings"])]
 
 
-def _tie_words(results: Results) -> str:
-    table = pd.read_csv(results.folder / "parameters.csv").set_index("parameter")
-    tie, variance = table.loc["tie"], table.loc["variance"]
-    said = f"Tie threshold {tie['mean']:.2f}"
-    if tie["sd"] > 0:
-        said += f" ({tie['q2.5']:.2f} to {tie['q97.5']:.2f})"
-    equal = 100 * np.tanh(tie["mean"] / 2)
-    said += f": of two equal items a judge says 'about equal' {equal:.0f} % of the time."
+def _tie_words(results: Results) -> list[str]:
+    table = pd.read_csv(results.folder / "parameters.csv", index_col="parameter")
+    tie, variance = (table.T[name] for name in ("tie", "variance"))
+    said = ["No ties in this model."]
+    if tie["mean"] > 0:
+        equal = 100 * np.tanh(tie["mean"] / 2)
+        said = [
+            f"Tie threshold {_interval(tie)}: of two equal items a judge says 'about equal' "
+            f"{equal:.0f} % of the time."
+        ]
     if np.isfinite(variance["mean"]):
-        said += f"\nVariance of quality {variance['mean']:.2f}"
-        if variance["sd"] > 0:
-            said += f" ({variance['q2.5']:.2f} to {variance['q97.5']:.2f})"
-        said += "."
+        said.append(f"Variance of quality {_interval(variance)}.")
     return said
+
+
+def _interval(row: pd.Series) -> str:
+    ends = f" ({row['q2.5']:.2f} to {row['q97.5']:.2f})" if row["sd"] > 0 else ""
+    return f"{row['mean']:.2f}{ends}"

@@ -1,0 +1,118 @@
+"""N = 1024 more closely: files for the command, seconds of the map, where sampling time goes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.linalg  # noqa: F401  its own BLAS must be there to be held to one thread
+
+from benchmarks.data import synthetic
+from tiewise.engines.chains import one_blas_thread
+from tiewise.engines.chart import draw_chart
+from tiewise.engines.transport import Transport
+from tiewise.results.fit import fit
+
+SIZE = 1024
+
+
+def write(folder: Path) -> None:
+    """counts.csv and matrix.csv of the largest data set, as `tiewise fit` reads them."""
+    model = synthetic(SIZE)
+    counts, items = model.counts, model.items
+    columns = (counts.first, counts.second, counts.wins_first, counts.wins_second, counts.ties)
+    with (folder / "counts.csv").open("w", newline="") as file:
+        sheet = csv.writer(file)
+        sheet.writerow(["item_1", "item_2", "wins_1", "wins_2", "ties"])
+        for i, j, *told in zip(*columns, strict=True):
+            sheet.writerow([items[i], items[j], *told])
+    np.savetxt(
+        folder / "matrix.csv", np.asarray(model.prior.matrix), delimiter=",", fmt="%.17g",
+        header=",".join(items), comments="",
+    )  # fmt: skip
+
+
+def measure() -> dict[str, Any]:
+    """Seconds of the map on one core, and what a Transport run spends its sampling on."""
+    return {**_map(), "transport_1024": _spent()}
+
+
+def _map() -> dict[str, float]:
+    """From the bare covariance (its factor is part of the map), and with the factor ready."""
+    draw_chart(synthetic(64))  # compiles
+    with _one_core(), one_blas_thread():
+        models = [synthetic(SIZE) for _ in range(3)]
+        whole = [_timed(lambda m=model: draw_chart(m)) for model in models]
+        again = [_timed(lambda m=model: draw_chart(m)) for model in models]
+    return {"map_1024_s": min(whole), "map_1024_factor_ready_s": min(again)}
+
+
+def _spent() -> dict[str, float]:
+    """Shares of Transport's sampling time, each piece timed on one block of chains by itself."""
+    engine, model = Transport(), synthetic(SIZE)
+    fit(synthetic(64), engine, seed=1)  # compiles
+    facts = fit(model, engine, seed=1).attrs
+    width = engine.chains // getattr(engine, "blocks", 1)
+    with one_blas_thread():
+        chart = draw_chart(model)
+        rng = np.random.default_rng(1)
+        at = chart.place(rng.standard_normal((chart.dimensions, width)))
+        up = _timed(lambda: chart.basis @ at.x, 20)
+        down = _timed(lambda: chart.basis.T @ at.quality, 20)
+        slope = _timed(lambda: model.slopes(at.quality, at.tie), 20)
+        value = _timed(lambda: model.log_likelihood(at.quality, at.tie), 20)
+    pilot, kept = (int(facts.get(f"engine_{key}", 0)) for key in ("pilot_gradients", "gradients"))
+    threads = min(engine.threads, getattr(engine, "blocks", 1))
+    waves = (pilot + kept) / width / threads
+    moves = waves / max(1, int(facts.get("engine_steps", 1)))
+    total = float(facts["sample_seconds"])
+    known = {
+        "products_with_the_basis": waves * (up + down) / total,
+        "slope_of_the_likelihood": waves * slope / total,
+        "value_of_the_likelihood": moves * value / total,
+    }
+    return {
+        "sample_s": total,
+        "build_s": float(facts["build_seconds"]),
+        "pilot_share_of_gradients": pilot / max(1, pilot + kept),
+        **known,
+        "the_rest": 1 - sum(known.values()),
+    }
+
+
+def _timed(work: Callable[[], object], times: int = 1) -> float:
+    seconds = []
+    for _ in range(times):
+        begun = perf_counter()
+        work()
+        seconds.append(perf_counter() - begun)
+    return float(np.median(seconds))
+
+
+@contextmanager
+def _one_core() -> Any:
+    """Hold this process to one core, where the system lets it."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "write":
+        write(Path(sys.argv[2]))
+    else:
+        print(json.dumps(measure()))

@@ -1,0 +1,235 @@
+"""Transport: exact by quadrature, by calibration, by reference posteriors, and beside Gibbs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+from test_gibbs import CASES, IG, RANKS, agree_with_quadrature, judge_ranks
+from test_reference import judge, scores
+from tiewise.core.beliefs import Exponential, Fixed, Gamma, InverseGamma
+from tiewise.core.counts import Counts
+from tiewise.core.graph import Graph
+from tiewise.core.model import BradleyTerry
+from tiewise.core.prior import Covariance, Independent, Network
+from tiewise.core.simulate import Truth, simulate_counts
+from tiewise.engines.chains import Draws, Unsuited, unwatched
+from tiewise.engines.chart import draw_chart
+from tiewise.engines.gibbs import Gibbs
+from tiewise.engines.laplace import Laplace
+from tiewise.engines.transport import Transport
+from tiewise.errors import InputError
+from tiewise.results.fit import fit
+from witness import monte_carlo_error, within_chance
+
+LONG = Transport(draws=16_000, chains=8)
+
+
+def explore(model: BradleyTerry, engine, seed: int = 2) -> Draws:
+    return engine.explore(model, SeedSequence(seed), unwatched)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_means_are_those_of_the_integral(name):
+    """Gaps and their squares, δ, α² and log α², within Monte Carlo error of quadrature."""
+    agree_with_quadrature(name, LONG)
+
+
+# Reference posteriors by another system.
+
+
+def test_south_yorkshire_is_the_reference_posterior(real):
+    judge(*scores(real, "south-yorkshire", Independent(), Transport(draws=16_000)))
+
+
+def test_dar_es_salaam_is_the_reference_posterior(real):
+    graph = Graph.from_edges(real("data/dar-es-salaam-edges.csv"))
+    judge(*scores(real, "dar-es-salaam", Network(graph), Transport(draws=8000)))
+
+
+# Simulation-based calibration: the truth is one more draw.
+
+
+def ranks_of_truth(rng: np.random.Generator, tie) -> np.ndarray:
+    """Where the truth ranks among the last draws of as many chains."""
+    prior = Network(Graph.grid(3, 4))
+    truth = Truth.drawn(prior, IG, tie, rng)
+    model = BradleyTerry(simulate_counts(truth, 60, rng), prior, variance=IG, tie=tie)
+    engine = Transport(draws=50 * (RANKS + 1), chains=RANKS + 1, threads=1)
+    draws = engine.explore(model, SeedSequence(int(rng.integers(2**32))), unwatched)
+    kept = draws.quality[:RANKS, -1], draws.tie[:RANKS, -1], draws.variance[:RANKS, -1]
+
+    def told(quality, tie, variance):
+        likelihood = model.log_likelihood(quality.T, tie)
+        return np.column_stack([quality, quality[:, 0] - quality[:, 1], tie, variance, likelihood])
+
+    true = told(truth.quality[None], np.array([truth.tie]), np.array([truth.variance]))
+    return (told(*kept) < true).sum(axis=0)
+
+
+TIES = {"exponential": Exponential(2.0), "gamma": Gamma(2.0, 3.0)}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_truth_is_one_more_draw(name):
+    generators = np.random.default_rng(2).spawn(60)
+    judge_ranks(np.array([ranks_of_truth(rng, TIES[name]) for rng in generators]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TIES)
+def test_truth_is_one_more_draw_over_hundreds_of_studies(name):
+    generators = np.random.default_rng(3).spawn(500)
+    judge_ranks(np.array([ranks_of_truth(rng, TIES[name]) for rng in generators]))
+
+
+# Beside Gibbs, where data are hard.
+
+
+def hard_studies() -> dict[str, BradleyTerry]:
+    rng = np.random.default_rng(2)
+    graph = Graph.grid(3, 4)
+    items, prior, proper = graph.items, Network(graph), InverseGamma(3, 2)
+    quality = np.linspace(-1.5, 1.5, 12)
+
+    def judged(number: int, tie: float = 0.5) -> Counts:
+        return simulate_counts(Truth(items, quality, tie, 1.0), number, rng)
+
+    ring = np.arange(12)
+    alone = Counts.of(items, ring[::2], ring[1::2], [1, 0] * 3, [0, 1] * 3)
+    winner = judged(80) + Counts.of(items, [0] * 11, ring[1:], [6] * 11, [0] * 11)
+    apart = Counts.of(items, [*ring[:5], *ring[6:11]], [*ring[1:6], *ring[7:]], [3] * 10, [2] * 10)
+    often = Counts.of(items, ring[:-1], ring[1:], [240] * 11, [180] * 11, [80] * 11)
+    wishart = rng.normal(size=(12, 12))
+    return {
+        "one comparison an item, variance fixed": BradleyTerry(alone, prior, variance=Fixed(1.0)),
+        "one comparison an item, proper prior": BradleyTerry(
+            alone, prior, variance=proper, tie=Exponential(2.0)
+        ),
+        "75 % ties": BradleyTerry(judged(150, 2.3), prior, variance=proper),
+        "no ties seen": BradleyTerry(judged(150, 0.0), prior, variance=proper),
+        "ties not modelled": BradleyTerry(judged(150, 0.0), prior, tie=None),
+        "one that always wins": BradleyTerry(winner, prior, variance=proper),
+        "disconnected": BradleyTerry(apart, prior, variance=proper, tie=Exponential(2.0)),
+        "500 comparisons a pair": BradleyTerry(often, prior),
+        "a covariance": BradleyTerry(judged(120), Covariance(wishart @ wishart.T / 12, items)),
+    }
+
+
+HARD = hard_studies()
+
+
+def table(draws: Draws) -> np.ndarray:
+    """Centred qualities, their squares, δ and log α²; what does not move left out."""
+    centred = draws.quality - draws.quality.mean(axis=-1, keepdims=True)
+    scalars = [draws.tie[..., None], np.log(draws.variance)[..., None]]
+    every = np.concatenate([centred, centred**2, *scalars], axis=-1)
+    return every[..., np.ptp(every, axis=(0, 1)) > 0]
+
+
+def one_story(model: BradleyTerry, ours: Transport, theirs: Gibbs) -> None:
+    one, two = table(explore(model, ours)), table(explore(model, theirs))
+    error = np.hypot(monte_carlo_error(one), monte_carlo_error(two))
+    within_chance((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error, 1e-3 / len(HARD))
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hard_studies_tell_transport_and_gibbs_one_story(name):
+    one_story(HARD[name], LONG, Gibbs(draws=6000, warmup=200, chains=4))
+
+
+def test_the_village_tells_transport_and_gibbs_one_story(village):
+    one_story(village.model, LONG, Gibbs(draws=8000, warmup=200, chains=4))
+
+
+# Pace, seeds, refusals.
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_a_draw_costs_few_gradients(name):
+    """Counted, not timed: no more steps than eight, and most trajectories accepted."""
+    facts = explore(HARD[name], Transport()).facts
+    assert facts["steps"] <= 8
+    assert facts["acceptance"] > 0.6
+
+
+def test_same_seed_same_draws_whatever_the_threads(village):
+    runs = [explore(village.model, Transport(draws=400, threads=n)) for n in (1, 2, 3)]
+    for run in runs[1:]:
+        assert np.array_equal(run.quality, runs[0].quality)
+        assert np.array_equal(run.tie, runs[0].tie)
+        assert np.array_equal(run.variance, runs[0].variance)
+    other = explore(village.model, Transport(draws=400), seed=3)
+    assert not np.array_equal(other.quality, runs[0].quality)
+
+
+@pytest.mark.parametrize("draws", [1, 100, 401, 4000])
+def test_at_least_the_draws_asked_for(village, draws):
+    found = explore(village.model, Transport(draws=draws))
+    assert draws <= found.tie.size < draws + found.tie.shape[0]
+
+
+@pytest.mark.parametrize("wrong", [{"chains": 6}, {"chains": 4}, {"blocks": 0}, {"draws": 0}])
+def test_settings_that_cannot_be_are_refused(wrong):
+    with pytest.raises(InputError):
+        Transport(**wrong)
+
+
+def test_chains_start_wider_than_the_posterior_and_forget_it(village):
+    tree = fit(village.model, Transport(), seed=2)
+    assert tree.attrs["superchains"] == 4
+    assert tree.attrs["rhat_max"] < 1.01
+
+
+def unsuitable() -> BradleyTerry:
+    """Neither ties nor circles, and a prior that hardly bounds α²."""
+    items = tuple("abcdef")
+    return BradleyTerry(Counts.of(items, [0, 1, 2, 3, 4], [1, 2, 3, 4, 5], [9] * 5, [0] * 5))
+
+
+def test_a_poor_pace_is_owned_up_to():
+    with pytest.raises(Unsuited, match="accepted"):
+        explore(unsuitable(), Transport())
+
+
+def test_fit_turns_to_gibbs_and_says_so():
+    tree = fit(unsuitable(), Transport(draws=400), seed=2)
+    assert tree.attrs["engine"] == "gibbs"
+    assert any("unsuited" in said for said in json.loads(tree.attrs["warnings"]))
+
+
+def test_progress_reaches_the_end(village):
+    seen: dict[str, list[tuple[int, int]]] = {}
+
+    def watch(what: str, done: int, total: int) -> None:
+        seen.setdefault(what, []).append((done, total))
+
+    Transport(draws=400).explore(village.model, SeedSequence(2), watch)
+    assert set(seen) == {"warming up", "sampling"}
+    for steps in seen.values():
+        assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+        assert steps[-1][0] == steps[-1][1]
+
+
+def test_a_chart_can_start_from_an_earlier_one(village):
+    """A few more judgements: the same chart, found from the last in fewer factorisations."""
+    rng = np.random.default_rng(2)
+    more = village.counts + simulate_counts(village.truth, 10, rng)
+    model = BradleyTerry(more, village.model.prior, variance=IG, tie=Exponential(2.0))
+    afresh, warm = draw_chart(model), draw_chart(model, draw_chart(village.model).spread)
+    assert np.allclose(warm.spread.peak.quality, afresh.spread.peak.quality, atol=0.02)
+    assert warm.alpha_mean == pytest.approx(afresh.alpha_mean, abs=0.05 * afresh.alpha_sd)
+
+
+def test_laplace_can_start_from_an_earlier_peak(village):
+    """More judgements arrive: the same draws as afresh, up to how well the mode is known."""
+    before = Laplace(draws=200).explore(village.model, SeedSequence(2), unwatched)
+    more = village.counts + simulate_counts(village.truth, 10, np.random.default_rng(2))
+    model = BradleyTerry(more, village.model.prior, variance=IG, tie=Exponential(2.0))
+    warm = Laplace(draws=200, start=before.spread)
+    one, two = (explore(model, engine) for engine in (Laplace(draws=200), warm))
+    assert np.allclose(one.quality.mean(axis=1), two.quality.mean(axis=1), atol=0.05)
+    assert fit(model, warm, seed=2).attrs["engine_health"] in {"good", "fair", "poor"}
