@@ -8,7 +8,7 @@ DEMO   := demo
 # Tests run on every core already; a BLAS that also did would only get in the way.
 ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow lint types everyday format clean
+.PHONY: demo test test-slow lint types everyday format clean bench bench-quick
 
 demo: $(VENV)/.ready
 	$(BIN)/tiewise simulate $(DEMO)/data --county 60 --comparisons 900 --seed 7 --force
@@ -32,6 +32,13 @@ everyday: $(VENV)/.ready
 test-slow: $(VENV)/.ready
 	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto -m slow
 
+# Times, not tests: run it on a machine that does nothing else (docs/benchmarks.md).
+bench: $(VENV)/.ready-bench
+	$(BIN)/python -m benchmarks.engines
+
+bench-quick: $(VENV)/.ready-bench
+	$(BIN)/python -m benchmarks.engines --quick
+
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -42,6 +49,11 @@ $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+# NumPyro and nutpie, which only the benchmark needs.
+$(VENV)/.ready-bench: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	touch $@
 
 clean:

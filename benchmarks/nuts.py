@@ -12,8 +12,8 @@ import numpy as np
 from benchmarks.plan import Effort
 
 CHAINS = 2
-# So many draws pass between two looks at the clock; a look costs about 0.1 ms.
-LONG_PIECE, SHORT_PIECE = 50, 5
+# So many draws pass between two looks at the clock, which cost about 0.1 ms each.
+LONG_PIECE, SHORT_PIECE, MANY_ROWS = 50, 2, 4000
 
 
 def sample(model: Callable[..., None], given: tuple[Any, ...], effort: Effort) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def sample(model: Callable[..., None], given: tuple[Any, ...], effort: Effort) -
     kernel = NUTS(model)
     keys = jax.random.split(jax.random.PRNGKey(1), CHAINS)
     states = [kernel.init(key, effort.warmup, None, given, {}) for key in keys]
-    length = _piece(effort)
+    length = _piece(effort, len(given[0]))
 
     def one(state: Any, given: Any) -> Any:
         def step(state: Any, _: None) -> Any:
@@ -38,31 +38,31 @@ def sample(model: Callable[..., None], given: tuple[Any, ...], effort: Effort) -
         return jax.lax.scan(step, state, None, length=length)
 
     compiled = jax.jit(one).lower(states[0], given).compile()
-    begun = perf_counter()
+    begun, warm = perf_counter(), []
 
     def chain(state: Any) -> list[Any]:
         pieces = []
-        for _ in range((effort.warmup + effort.draws) // length):
+        for done in range(length, effort.warmup + effort.draws + 1, length):
             state, piece = jax.block_until_ready(compiled(state, given))
             pieces.append(jax.tree.map(np.asarray, piece))
+            if done == effort.warmup:
+                warm.append(perf_counter() - begun)
             if perf_counter() - begun > effort.seconds:
                 break
         return pieces
 
     with ThreadPoolExecutor(CHAINS) as pool:
         chains = list(pool.map(chain, states))
-    seconds = perf_counter() - begun
-    return _told(kernel, given, chains, effort, seconds)
+    times = {"seconds": perf_counter() - begun, "warm_seconds": max(warm, default=None)}
+    return times | _told(kernel, given, chains, effort)
 
 
-def _piece(effort: Effort) -> int:
-    piece = LONG_PIECE if effort.seconds < 100 else SHORT_PIECE
+def _piece(effort: Effort, rows: int) -> int:
+    piece = LONG_PIECE if rows < MANY_ROWS else SHORT_PIECE
     return next(n for n in range(piece, 0, -1) if not effort.warmup % n and not effort.draws % n)
 
 
-def _told(
-    kernel: Any, given: Any, chains: list[Any], effort: Effort, seconds: float
-) -> dict[str, Any]:
+def _told(kernel: Any, given: Any, chains: list[Any], effort: Effort) -> dict[str, Any]:
     import jax
 
     joined = [jax.tree.map(lambda *p: np.concatenate(p), *pieces) for pieces in chains]
@@ -72,7 +72,6 @@ def _told(
     sites = jax.vmap(jax.vmap(kernel.postprocess_fn(given, {})))(z)
     return {
         "sites": {name: np.asarray(value) for name, value in sites.items()},
-        "seconds": seconds,
         "gradients": int(steps.sum()),
         "warmup_gradients": sum(int(chain[1][: effort.warmup].sum()) for chain in joined),
         "acceptance": float(accepted.mean()) if accepted.size else None,

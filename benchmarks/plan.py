@@ -54,7 +54,7 @@ DRAWS = 4000
 
 # A Gibbs sweep is one Cholesky factorisation and, in Dar es Salaam, 150,000 Pólya–Gamma draws.
 GIBBS = {
-    "dar-es-salaam": Effort(800, 40),
+    "dar-es-salaam": Effort(1000, 50),
     "synthetic-256": Effort(2000, 100),
     "synthetic-512": Effort(1200, 60),
     "synthetic-1024": Effort(800, 40),
@@ -62,19 +62,19 @@ GIBBS = {
 METROPOLIS = ("south-yorkshire", "synthetic-16", "synthetic-64", "synthetic-128")
 # Their customary settings (1000 + 1000; 400 + 1000) while these are bearable.
 NUMPYRO = {
-    "dar-es-salaam": Effort(200, 150, 200.0),
+    "dar-es-salaam": Effort(200, 100, 200.0),
     "synthetic-512": Effort(500, 500, 120.0),
     "synthetic-1024": Effort(300, 300, 120.0),
 }
 NUTPIE = {
-    "dar-es-salaam": Effort(200, 150, 200.0),
-    "synthetic-512": Effort(500, 400, 120.0),
-    "synthetic-1024": Effort(300, 300, 120.0),
+    "dar-es-salaam": Effort(500, 150, 150.0),
+    "synthetic-512": Effort(800, 400, 120.0),
+    "synthetic-1024": Effort(600, 300, 120.0),
 }
 WHITENED = {
-    "dar-es-salaam": Effort(500, 200, 90.0),
+    "dar-es-salaam": Effort(300, 200, 120.0),
     "synthetic-512": Effort(500, 500, 60.0),
-    "synthetic-1024": Effort(300, 300, 90.0),
+    "synthetic-1024": Effort(300, 300, 120.0),
 }
 
 
@@ -83,7 +83,7 @@ def effort(engine: str, data: str, *, quick: bool = False) -> Effort | None:
     if quick:
         return _quick(engine, data)
     if engine == "metropolis":
-        return Effort(DRAWS, 200) if data in METROPOLIS else None
+        return Effort(2000, 100) if data in METROPOLIS else None
     if engine.startswith("gibbs"):
         return GIBBS.get(data, Effort(DRAWS, 200))
     if engine == "numpyro":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -75,15 +76,21 @@ def explore(model: BradleyTerry, effort: Effort) -> Run:
     size = factor.shape[-1] + 2
     log_density = density(model, factor)
     log_density(np.zeros(size))  # compiles
-    last = [0.0]
+    clocks: list[list[float]] = []
 
-    def kept(point: Floats) -> dict[str, Floats]:
-        # Called for every draw: the last call ends the sampling, before tables are made of it.
-        last[0] = perf_counter()
-        return {"point": np.array(point)}
+    def watched(*_: int) -> Callable[[Floats], dict[str, Floats]]:
+        """For one chain: what is kept of a draw, and when it was made, tables not included."""
+        clocks.append([])
+        clock = clocks[-1]
+
+        def kept(point: Floats) -> dict[str, Floats]:
+            clock.append(perf_counter())
+            return {"point": np.array(point)}
+
+        return kept
 
     compiled = from_pyfunc(
-        size, lambda: log_density, lambda *_: kept, [np.dtype("float64")], [(size,)], ["point"]
+        size, lambda: log_density, watched, [np.dtype("float64")], [(size,)], ["point"]
     )
     begun = perf_counter()
     sampler = nutpie.sample(
@@ -94,17 +101,20 @@ def explore(model: BradleyTerry, effort: Effort) -> Run:
         tree = sampler.wait(timeout=effort.seconds)
     except TimeoutError:
         tree = sampler.abort()
-    return _told(tree, factor, effort, built, last[0] - begun)
+    run = _told(tree, factor, effort)
+    whole = max(max(clock, default=begun) for clock in clocks) - begun
+    warm = [clock[effort.warmup - 1] - begun for clock in clocks if len(clock) >= effort.warmup]
+    return replace(run, build_s=built, sample_s=whole, warm_s=max(warm, default=None))
 
 
-def _told(tree: Any, factor: Floats, effort: Effort, built: float, seconds: float) -> Run:
+def _told(tree: Any, factor: Floats, effort: Effort) -> Run:
     memory = peak_mb()
     tuned = tree["warmup_sample_stats"]["n_steps"].to_numpy()
     warmup_gradients, warmed = int(tuned.sum()), int((tuned > 0).sum(axis=1).min())
     if warmed < effort.warmup:
         none = np.empty((CHAINS, 0))
         return Run(
-            np.empty((CHAINS, 0, 1)), none, none, built, seconds,
+            np.empty((CHAINS, 0, 1)), none, none, 0.0, 0.0,
             warmup_gradients=warmup_gradients, note=out_of_time(effort, warmed), peak_mb=memory,
         )  # fmt: skip
     stats = tree["sample_stats"]
@@ -119,8 +129,8 @@ def _told(tree: Any, factor: Floats, effort: Effort, built: float, seconds: floa
         quality=centred(np.sqrt(variance)[..., None] * quality),
         tie=tie,
         variance=variance,
-        build_s=built,
-        sample_s=seconds,
+        build_s=0.0,
+        sample_s=0.0,
         gradients=int(stats["n_steps"].to_numpy()[:, :kept].sum()),
         warmup_gradients=warmup_gradients,
         acceptance=float(stats["mean_tree_accept"].to_numpy()[:, :kept].mean()) if kept else None,

@@ -126,6 +126,7 @@ def _run(told: dict[str, Any], effort: Effort, built: float) -> Run:
         variance=sites["variance"],
         build_s=built,
         sample_s=told["seconds"],
+        warm_s=told["warm_seconds"],
         gradients=told["gradients"],
         warmup_gradients=told["warmup_gradients"],
         acceptance=told["acceptance"],

@@ -22,8 +22,9 @@ FEWEST = 4  # draws a chain, below which there is no effective sample size
 class Run:
     """Draws (chains, draws, ...) and what they cost; qualities are centred in each draw.
 
-    `gradients` are those of the kept draws, `warmup_gradients` those before. `ess` is given only
-    where the draws cannot tell it (weights).
+    `gradients` are those of the kept draws, `warmup_gradients` those before, `warm_s` the part of
+    the sampling time after which draws were kept. `ess` is given only where the draws cannot tell
+    it (weights).
     """
 
     quality: Floats
@@ -31,6 +32,7 @@ class Run:
     variance: Floats
     build_s: float
     sample_s: float
+    warm_s: float | None = None
     gradients: int | None = None
     warmup_gradients: int | None = None
     acceptance: float | None = None

@@ -29,7 +29,7 @@ from witness import (
     repeated,
     tally,
     within_chance,
-)  # fmt: skip
+)
 
 # Maximum likelihood.
 
@@ -230,7 +230,7 @@ def test_the_truth_is_recovered(share):
 @pytest.mark.slow
 @pytest.mark.parametrize("share", SHARES)
 def test_the_truth_is_recovered_over_many_studies(share):
-    judge_recovery(share, 60, Gibbs(draws=800, warmup=100, chains=2, threads=1))
+    judge_recovery(share, 24, Gibbs(draws=600, warmup=60, chains=2, threads=1))
 
 
 def judge_recovery(share: float, number: int, engine: Gibbs) -> None:

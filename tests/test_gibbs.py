@@ -18,7 +18,7 @@ from tiewise.core.beliefs import (
     HalfNormalSpread,
     InverseGamma,
     Uniform,
-)  # fmt: skip
+)
 from tiewise.core.counts import Counts
 from tiewise.core.graph import Graph
 from tiewise.core.model import BradleyTerry
@@ -39,7 +39,7 @@ from witness import (
     repeated,
     tally,
     within_chance,
-)  # fmt: skip
+)
 
 # Pólya–Gamma weights: the library's own methods break down one by one as margins grow.
 
@@ -89,7 +89,7 @@ BELIEFS: dict[object, Nodes] = {
     HalfNormalSpread(0.8): Nodes(SPREAD.points**2, SPREAD.weights),
     Fixed(1.3): at(1.3),
     Exponential(2.0): RARE,
-    Exponential(1.0): half_line(stats.expon.pdf, -4, 2, 400),
+    Exponential(1.0): half_line(stats.expon.pdf, -4, 2, 160),
     Gamma(2.0, 3.0): half_line(stats.gamma(2, scale=1 / 3).pdf, -9, 2),
     HalfNormal(0.7): half_line(stats.halfnorm(scale=0.7).pdf, -14, 2),
     Uniform(0.1, 1.2): between(0.1, 1.2),
@@ -154,14 +154,16 @@ def test_means_are_those_of_the_integral(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_means_are_those_of_the_integral_to_a_hundredth(name):
-    agree_with_quadrature(name, Gibbs(draws=20_000, warmup=200, chains=2, threads=1))
+def test_means_are_those_of_the_integral_more_closely(name):
+    agree_with_quadrature(name, Gibbs(draws=6000, warmup=100, chains=2, threads=1))
 
 
-@pytest.mark.parametrize("name", ["network", "rank-deficient", "half-normal spread", "uniform"])
+@pytest.mark.parametrize(
+    "name", ["network", "uniform", "half-normal spread, rank-deficient", "fixed variance"]
+)
 def test_published_updates_have_the_same_posterior(name):
     """Slower to mix, not different."""
-    engine = Gibbs(draws=10_000, warmup=500, chains=2, threads=1, as_published=True)
+    engine = Gibbs(draws=6000, warmup=500, chains=2, threads=1, as_published=True)
     agree_with_quadrature(name, engine)
 
 
@@ -243,7 +245,7 @@ def test_sweeps_leave_the_joint_distribution_alone(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", JOINT)
 def test_sweeps_leave_the_joint_distribution_alone_thoroughly(name):
-    within_chance(gewekes_scores(name, 20_000), LEVEL / len(JOINT))
+    within_chance(gewekes_scores(name, 8000), LEVEL / len(JOINT))
 
 
 def test_gewekes_test_notices_a_recentred_sampler(monkeypatch):
@@ -320,7 +322,7 @@ def test_truth_is_one_more_draw(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_truth_is_one_more_draw_over_hundreds_of_studies(name):
-    judge_ranks(ranks_over(name, 400))
+    judge_ranks(ranks_over(name, 240))
 
 
 # Seeds, threads, and data that other samplers stumble over.

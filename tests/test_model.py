@@ -46,6 +46,34 @@ def test_likelihood_is_rao_and_kuppers(study):
     assert ours == pytest.approx(log_likelihood(said, quality, tie), rel=1e-12, abs=1e-12)
 
 
+@given(studies(), st.sampled_from([10.0, 35.0, 42.0]))
+@settings(max_examples=60, deadline=None)
+def test_likelihood_is_rao_and_kuppers_far_apart(study, wide):
+    """At gaps of hundreds, where one way of computing gives over to another."""
+    said, quality, tie = study
+    model = model_of(said, len(quality))
+    ours = model.log_likelihood(wide * quality[:, None], np.array([tie]))[0]
+    longhand = log_likelihood(said, wide * quality, tie)
+    # Sums of hundreds lose what a double cannot hold of them.
+    assert ours == pytest.approx(longhand, rel=1e-12, abs=1e-11)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 40])
+def test_judgements_of_one_pair_add_up(times):
+    """A few or many of them: the logarithm of the same product."""
+    said = repeated((0, 1, 2 * times, times, times), (1, 2, 0, 2 * times, times))
+    quality, tie = np.array([0.7, -0.4, 1.9]), 0.6
+    ours = model_of(said, 3).log_likelihood(quality[:, None], np.array([tie]))[0]
+    assert ours == pytest.approx(log_likelihood(said, quality, tie), rel=1e-12)
+    one = model_of(repeated((0, 1, 2, 1, 1), (1, 2, 0, 2, 1)), 3)
+    for many, few in zip(
+        slopes(model_of(said, 3), np.append(quality, tie)),
+        slopes(one, np.append(quality, tie)),
+        strict=True,
+    ):
+        assert many == pytest.approx(times * few, rel=1e-12)
+
+
 @given(QUALITIES, QUALITIES, TIES)
 @settings(max_examples=60, deadline=None)
 def test_answers_are_rao_and_kuppers(one, two, tie):

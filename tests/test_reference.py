@@ -49,7 +49,7 @@ def judge(z: np.ndarray, together: np.ndarray) -> None:
 
 def test_south_yorkshire_is_the_reference_posterior(real):
     """δ, α² and every quality, independent prior."""
-    engine = Gibbs(draws=8000, warmup=200)
+    engine = Gibbs(draws=5000, warmup=200)
     judge(*scores(real, "south-yorkshire", Independent(), engine))
 
 
@@ -63,5 +63,5 @@ def test_south_yorkshire_as_published_is_the_reference_posterior_too(real):
 def test_dar_es_salaam_is_the_reference_posterior(real):
     """δ, α² and every quality of 452 subwards, network prior."""
     graph = Graph.from_edges(real("data/dar-es-salaam-edges.csv"))
-    engine = Gibbs(draws=2000, warmup=100)
+    engine = Gibbs(draws=1000, warmup=60)
     judge(*scores(real, "dar-es-salaam", Network(graph), engine))

@@ -23,12 +23,11 @@ from tiewise.results.fit import fit
 from tiewise.results.summaries import parameters, preference, ranks, summarise, tie_curve
 from witness import chances
 
+AXES = {"chain_axis": 0, "draw_axis": 1}
 ARVIZ = {
-    "ess_bulk": partial(array_stats.ess, chain_axis=0, draw_axis=1, method="bulk"),
-    "ess_tail": partial(
-        array_stats.ess, chain_axis=0, draw_axis=1, method="tail", prob=(0.05, 0.95)
-    ),
-    "rhat": partial(array_stats.rhat, chain_axis=0, draw_axis=1),
+    "ess_bulk": partial(array_stats.ess, **AXES, method="bulk"),
+    "ess_tail": partial(array_stats.ess, **AXES, method="tail", prob=(0.05, 0.95)),
+    "rhat": partial(array_stats.rhat, **AXES),
 }
 
 

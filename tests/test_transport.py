@@ -19,7 +19,6 @@ from tiewise.core.simulate import Truth, simulate_counts
 from tiewise.engines.chains import Draws, Unsuited, unwatched
 from tiewise.engines.chart import draw_chart
 from tiewise.engines.gibbs import Gibbs
-from tiewise.engines.laplace import Laplace
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.results.fit import fit
@@ -222,14 +221,3 @@ def test_a_chart_can_start_from_an_earlier_one(village):
     afresh, warm = draw_chart(model), draw_chart(model, draw_chart(village.model).spread)
     assert np.allclose(warm.spread.peak.quality, afresh.spread.peak.quality, atol=0.02)
     assert warm.alpha_mean == pytest.approx(afresh.alpha_mean, abs=0.05 * afresh.alpha_sd)
-
-
-def test_laplace_can_start_from_an_earlier_peak(village):
-    """More judgements arrive: the same draws as afresh, up to how well the mode is known."""
-    before = Laplace(draws=200).explore(village.model, SeedSequence(2), unwatched)
-    more = village.counts + simulate_counts(village.truth, 10, np.random.default_rng(2))
-    model = BradleyTerry(more, village.model.prior, variance=IG, tie=Exponential(2.0))
-    warm = Laplace(draws=200, start=before.spread)
-    one, two = (explore(model, engine) for engine in (Laplace(draws=200), warm))
-    assert np.allclose(one.quality.mean(axis=1), two.quality.mean(axis=1), atol=0.05)
-    assert fit(model, warm, seed=2).attrs["engine_health"] in {"good", "fair", "poor"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -34,6 +35,9 @@ class _Plain(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run; what is wrong with the command itself is one line too."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a name need not fit an old terminal
         standalone = extra.pop("standalone_mode", True)
         run: Any = super().main
         try:

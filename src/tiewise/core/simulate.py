@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tiewise.core.beliefs import Fixed, TiePrior, VariancePrior
 from tiewise.core.counts import Counts
 from tiewise.core.data import Comparisons
-from tiewise.core.model import BradleyTerry, answer_probabilities
+from tiewise.core.model import answer_probabilities
 from tiewise.core.prior import Prior
 from tiewise.errors import InputError
 
@@ -90,8 +90,3 @@ def simulate_comparisons(
         outcome=words,
         judge=[f"judge {1 + k % judges}" for k in range(comparisons)],
     )
-
-
-def model_of(truth: Truth, counts: Counts, prior: Prior) -> BradleyTerry:
-    """The default model of simulated counts over every item of the truth."""
-    return BradleyTerry(counts.over(truth.items), prior)

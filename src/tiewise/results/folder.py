@@ -151,18 +151,19 @@ def write_results(
 ) -> Results:
     """Write the results folder beside its place and move it there when it is whole."""
     about = about or About()
+    facts = fit_facts(tree, read_seconds=read_seconds)
     with whole_folder(Path(out), force=force) as folder:
         table = summarise(tree, about.top)
         write_csv(table, folder / "items.csv")
         parameters(tree).to_csv(folder / "parameters.csv", lineterminator="\n")
-        _write_json(folder / "fit.json", fit_facts(tree, read_seconds=read_seconds))
+        _write_json(folder / "fit.json", facts)
         _write_json(folder / "study.json", asdict(about))
         tree.to_netcdf(folder / "posterior.nc", engine="h5netcdf")
         if areas is not None:
             areas.to_gpkg(folder / "areas.gpkg")
         if pictures:
             _write_pictures(folder, table, about, areas)
-    return read_results(out)
+    return Results(Path(out), tree, about, facts)
 
 
 def _write_pictures(folder: Path, table: pd.DataFrame, about: About, areas: Areas | None) -> None:

@@ -87,7 +87,7 @@ def ranking(table: pd.DataFrame, *, question: str) -> Figure:
     """Items from highest to lowest with their 95 % intervals; of many, both ends."""
     table, half = table.reset_index(drop=True), MOST_SHOWN // 2
     shown = table if len(table) <= MOST_SHOWN else pd.concat([table.head(half), table.tail(half)])
-    figure, axes = _figure(7.5, 1.4 + 0.2 * len(shown))
+    figure, axes = _figure(7.5, 1.6 + 0.2 * len(shown))
     height = np.arange(len(shown))[::-1].astype(float)
     if len(table) > MOST_SHOWN:
         height[:half] += 2
@@ -102,7 +102,7 @@ def ranking(table: pd.DataFrame, *, question: str) -> Figure:
     axes.set_ylim(-1, float(height.max()) + 1)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"quality ({HIGHER}; 0: the average), median and 95 % interval")
+    axes.set_xlabel(f"quality, 0 the average ({HIGHER})\nmedian and 95 % interval")
     _head(figure, question)
     return figure
 
@@ -116,7 +116,7 @@ def _labels(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.object_]]:
 
 
 def _short(name: str, most: int = 32) -> str:
-    line = " ".join(name.split())
+    line = "".join(letter for letter in " ".join(name.split()) if letter.isprintable())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 

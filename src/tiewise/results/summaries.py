@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -134,8 +133,3 @@ def tie_curve(tree: DataTree, gaps: ArrayLike | None = None) -> pd.DataFrame:
     return pd.DataFrame(
         {"gap": apart, "mean": chance.mean(axis=1), "median": median, "q2.5": low, "q97.5": high}
     )
-
-
-def items_of(tree: DataTree) -> Sequence[str]:
-    """The ids of the items, in the order of the posterior."""
-    return [str(item) for item in tree["posterior/item"].to_numpy()]

@@ -56,13 +56,15 @@ def _table(results: Results) -> RenderableType:
     # Everybody is among the top of as many as there are.
     ranked = results.about.top < len(items) and bool(items["top_k_probability"].notna().any())
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("rank", "item", *(["name"] if named else [])):
-        table.add_column(heading, justify="right" if heading == "rank" else "left", no_wrap=True)
+    words = ["item", "name"] if named else ["item"]
     top = [f"top {results.about.top}"] if ranked else []
-    for heading in ("quality", "95 % interval", *top, "compared"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("rank", *words, "quality", "95 % interval", *top, "compared"):
+        # Where room is short, words give way and numbers do not.
+        spoken = heading in words
+        table.add_column(heading, justify="left" if spoken else "right", no_wrap=not spoken)
     for k in range(min(SHOWN, len(items))):
-        table.add_row(*map(Text, _row(items.iloc[k], named=named, ranked=ranked)))
+        cells = _row(items.iloc[k], named=named, ranked=ranked)
+        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
     return table
 
 
