@@ -7,7 +7,6 @@ the weights integrated out, and α² twice: once at fixed qualities, once at fix
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -162,17 +161,16 @@ class _Sampler:
         quality: Floats = lift @ _gaussian(inverse, lift.T @ target, rng)
         return quality
 
-    def _tie_density(self, quality: Floats) -> Callable[[float], float]:
+    def _tie_density(self, quality: Floats) -> Callable[[Floats], Floats]:
         prior = self.slopes.tie_prior
         assert prior is not None
-        column = quality[:, None]
 
-        def density(line: float) -> float:
-            there = prior.from_line(np.array([line]))
+        def density(line: Floats) -> Floats:
+            there = prior.from_line(line)
             with np.errstate(all="ignore"):
-                total = self.model.log_likelihood(column, there.tie)
+                total = self.model.log_likelihood(_columns(quality, len(line)), there.tie)
                 total = total + prior.log_density(there.tie) + there.log_stretch
-            return float(total[0]) if np.isfinite(total[0]) else -np.inf
+            return np.where(np.isfinite(total), total, -np.inf)
 
         return density
 
@@ -192,8 +190,7 @@ class _Sampler:
         if not prior.low < new < prior.high:
             return state.tie
         ties = np.array([new, state.tie])
-        both = np.repeat(state.quality[:, None], 2, axis=1)
-        log = self.model.log_likelihood(both, ties) + prior.log_density(ties)
+        log = self.model.log_likelihood(_columns(state.quality, 2), ties) + prior.log_density(ties)
         return new if np.log(rng.uniform()) < log[0] - log[1] else state.tie
 
     def _draw_variance(self, state: _State, rng: Generator) -> float:
@@ -205,9 +202,9 @@ class _Sampler:
             new = (prior.scale + square / 2) / float(rng.gamma(prior.shape + rank / 2))
             return new if new < WIDEST else state.variance
 
-        def density(a: float) -> float:
-            own = float(prior.log_density(np.array([a]))[0])
-            return own - rank * a - square * math.exp(-2 * a) / 2
+        def density(a: Floats) -> Floats:
+            out: Floats = prior.log_density(a) - rank * a - square * np.exp(-2 * a) / 2
+            return out
 
         a = slice_draw(density, np.log(state.variance) / 2, 3 / np.sqrt(2 * rank), rng)
         return float(np.exp(2 * a))
@@ -224,17 +221,21 @@ class _Sampler:
         prior = self.model.variance
         assert not isinstance(prior, Fixed)
         start = np.log(state.variance) / 2
-        tie = np.array([state.tie])
 
-        def density(a: float) -> float:
-            if np.exp(2 * a) >= WIDEST:
-                return -np.inf
-            quality = state.quality[:, None] * np.exp(a - start)
-            own = float(prior.log_density(np.array([a]))[0])
-            return float(self.model.log_likelihood(quality, tie)[0]) + own
+        def density(a: Floats) -> Floats:
+            with np.errstate(all="ignore"):
+                quality = _columns(state.quality, len(a)) * np.exp(a - start)
+                total = self.model.log_likelihood(quality, np.full(len(a), state.tie))
+                total = total + prior.log_density(a)
+                possible = (np.exp(2 * a) < WIDEST) & np.isfinite(total)
+            return np.where(possible, total, -np.inf)
 
         a = slice_draw(density, start, self.alpha_width, rng)
         return _State(state.quality * np.exp(a - start), state.tie, float(np.exp(2 * a)))
+
+
+def _columns(quality: Floats, number: int) -> Floats:
+    return np.repeat(quality[:, None], number, axis=1)
 
 
 def _weights(successes: Floats, margin: Floats, rng: Generator) -> Floats:

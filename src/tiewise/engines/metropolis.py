@@ -210,9 +210,9 @@ class _Walk:
         if isinstance(prior, InverseGamma):
             return (prior.scale + square / 2) / float(rng.gamma(prior.shape + rank / 2))
 
-        def density(a: float) -> float:
-            own = float(prior.log_density(np.array([a]))[0])
-            return float(own - rank * a - square * np.exp(-2 * a) / 2)
+        def density(a: Floats) -> Floats:
+            out: Floats = prior.log_density(a) - rank * a - square * np.exp(-2 * a) / 2
+            return out
 
         a = slice_draw(density, math.log(here.variance) / 2, 3 / math.sqrt(2 * rank), rng)
         return math.exp(2 * a)
