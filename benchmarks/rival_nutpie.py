@@ -1,7 +1,9 @@
 """nutpie's NUTS on the non-centred posterior, given as a compiled density with its gradient.
 
-PyMC models, nutpie's usual food, would pin an older Numba for all of Tiewise; a gradient of theirs
-was measured to cost up to twice as much as one of this loop, which releases the GIL as theirs do.
+PyMC models, nutpie's usual food, would pin an older Numba for all of Tiewise. In the sampler a
+gradient of this loop cost 40 µs, 1.5 ms and 1.1 ms of processor time for South Yorkshire, Dar es
+Salaam and N = 1024, and one of the same model in PyMC 5.28 70 µs, 2.3 ms and 1.4 ms (measured in
+turns, three times, on a machine that had other work).
 """
 
 from __future__ import annotations
@@ -36,14 +38,12 @@ def _density(
     value = ties * math.log(math.expm1(2 * tie)) - RATE * tie + point[1]
     value += -SHAPE * point[0] - SCALE / variance - raw @ raw / 2
     for r in range(first.size):
-        i, j = first[r], second[r]
-        odds = math.exp(quality[i] - quality[j])
-        ahead, behind = odds * close, close / odds
-        up, down = forth[r] / (1 + ahead), back[r] / (1 + behind)
-        if forth[r] > 0:
-            value -= forth[r] * math.log1p(1 / ahead)
-        if back[r] > 0:
-            value -= back[r] * math.log1p(1 / behind)
+        i, j, f, b = first[r], second[r], forth[r], back[r]
+        gap = quality[i] - quality[j]
+        odds = math.exp(gap)
+        ahead, behind = 1 + odds * close, 1 + close / odds
+        value += (f - b) * gap - (f + b) * tie - f * math.log(ahead) - b * math.log(behind)
+        up, down = f / ahead, b / behind
         slope[i] += up - down
         slope[j] -= up - down
         by_tie -= up + down

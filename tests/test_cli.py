@@ -296,6 +296,14 @@ def test_a_point_engine_leaves_empty_what_it_cannot_say(study):
     assert "top 5" not in result.stdout
 
 
+def test_an_engine_without_a_variance_leaves_its_row_empty(study):
+    words = ["--engine", "caron-doucet", "--draws", 200, "--no-report", "--out", "out"]
+    done("fit", study / "comparisons.csv", *words)
+    _, tie, variance = cells("out/parameters.csv")
+    assert "" not in tie
+    assert variance == ["variance", *[""] * 8]
+
+
 def test_the_same_seed_gives_the_same_bytes(study):
     words = ["fit", study / "comparisons.csv", "--areas", study / "areas.gpkg", *QUICK]
     done(*words, "--seed", 1, "--out", "one")

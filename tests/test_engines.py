@@ -183,8 +183,8 @@ def test_weighted_laplace_is_the_integral():
     exact = exact_posterior(
         said,
         prior.covariance(),
-        half_line(stats.expon(scale=0.5).pdf, -14, 3),
-        half_line(stats.invgamma(3, scale=2).pdf, -9, 10),
+        half_line(stats.expon(scale=0.5).pdf, -8, 2.5),
+        half_line(stats.invgamma(3, scale=2).pdf, -5, 7),
     )
     tree = fit(model, Laplace(draws=20_000), seed=2)
     quality = tree["posterior/quality"].to_numpy()[0]

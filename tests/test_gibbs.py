@@ -81,8 +81,9 @@ ONE_NEVER_COMPARED = repeated((0, 1, 6, 3, 2))
 ONE_ALWAYS_WINS = repeated((0, 1, 6, 0, 0), (1, 2, 4, 1, 4), (0, 2, 5, 0, 0))
 MANY = repeated((0, 1, 160, 90, 60))
 
-PROPER = half_line(stats.invgamma(3, scale=2).pdf, -9, 10)
-RARE = half_line(stats.expon(scale=0.5).pdf, -14, 3)
+# Wide enough for what is left out, and close enough for a mean, to be a thousandth at most.
+PROPER = half_line(stats.invgamma(3, scale=2).pdf, -5, 7)
+RARE = half_line(stats.expon(scale=0.5).pdf, -8, 2.5)
 SPREAD = half_line(stats.halfnorm(scale=0.8).pdf, -11, 2)
 BELIEFS: dict[object, Nodes] = {
     InverseGamma(3, 2): PROPER,
@@ -110,7 +111,7 @@ CASES = {
     "fixed tie": (MIXED, LANE, IG, Fixed(0.4)),
     "both fixed": (MIXED, LANE, Fixed(1.3), Fixed(0.4)),
     "ties left out": (NO_TIES, LANE, IG, None),
-    "no ties seen": (NO_TIES, Independent(), IG, EXP),
+    "no ties seen": (NO_TIES, Independent(), IG, HalfNormal(0.7)),
     "mostly ties": (MOSTLY_TIES, LANE, IG, EXP),
     "all ties": (ALL_TIES, LANE, IG, EXP),
     "one never compared": (ONE_NEVER_COMPARED, LANE, IG, EXP),
@@ -314,7 +315,7 @@ def ranks_over(name: str, data_sets: int) -> np.ndarray:
     return np.array([ranks_of_truth(name, rng) for rng in generators])
 
 
-@pytest.mark.parametrize("name", CALIBRATED)
+@pytest.mark.parametrize("name", ["exponential", "gamma"])
 def test_truth_is_one_more_draw(name):
     judge_ranks(ranks_over(name, 60))
 
@@ -322,7 +323,7 @@ def test_truth_is_one_more_draw(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_truth_is_one_more_draw_over_hundreds_of_studies(name):
-    judge_ranks(ranks_over(name, 240))
+    judge_ranks(ranks_over(name, 300))
 
 
 # Seeds, threads, and data that other samplers stumble over.
@@ -384,7 +385,7 @@ def hard_studies() -> Iterator[tuple[str, Counts]]:
     yield "one judgement", Counts.of(items, [0], [1], [1], [0])
     yield "no judgement", Counts.of(items, [], [], [], [])
     yield "no circles", Counts.of(items, [0, 1, 2, 3, 4], [1, 2, 3, 4, 5], [9] * 5, [0] * 5)
-    yield "a million", Counts.of(items, [0, 1, 2, 3], [1, 2, 3, 4], *[[10**5] * 4] * 2, [10**5] * 4)
+    yield "thousands a pair", Counts.of(items, [0, 1, 2], [1, 2, 3], *[[2000] * 3] * 2, [999] * 3)
 
 
 HARD = dict(hard_studies())

@@ -66,7 +66,7 @@ def test_slopes_and_bends_are_derivatives_of_the_value(names):
     point = slopes.start() + np.random.default_rng(2).normal(0, 0.5, len(slopes.start()))
     slope, matrix = slopes.slope(point, 0.3), slopes.bend(point, 0.3)
     # The prior's precision scales what a difference of the value can resolve.
-    scale = np.abs(slopes.precision).max() * 10
+    scale = 10 * (1.0 if slopes.precision is None else np.abs(slopes.precision).max())
     differences = derivative(lambda p: slopes.value(p, 0.3), point)
     assert np.allclose(slope, differences, rtol=0, atol=DIFFERENCE * scale)
     bends = -derivative(lambda p: slopes.slope(p, 0.3), point)

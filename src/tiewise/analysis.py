@@ -20,7 +20,7 @@ from tiewise.core.graph import Graph
 from tiewise.core.model import BradleyTerry
 from tiewise.core.prior import Covariance, Distance, Independent, Network, Precision, Prior
 from tiewise.core.tables import read_matrix, read_names
-from tiewise.engines.chains import Engine, Watch, unwatched
+from tiewise.engines.chains import Engine, Watch, one_blas_thread, unwatched
 from tiewise.errors import InputError, InputWarning
 from tiewise.results.folder import About, Results, refuse_full, write_results
 
@@ -180,7 +180,8 @@ def analyse(
         source if isinstance(source, Comparisons) else read_comparisons(source, **(columns or {}))
     )
     around = around or Surroundings()
-    built = build_model(comparisons, around, **model)
+    with one_blas_thread():
+        built = build_model(comparisons, around, **model)
     _warn_nameless(built, around)
     read = perf_counter() - begun + around.seconds
     about = about or About()

@@ -7,6 +7,7 @@ along a line for engines to move on.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -345,6 +346,5 @@ def spoken(text: str, kinds: Mapping[str, Callable[..., Kind]]) -> Kind:
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            f"{text!r}: wrong numbers for {said[1]}; say them as in '{said[1]}(1)'"
-        ) from None
+        takes = ", ".join(inspect.signature(kinds[said[1]]).parameters)
+        raise InputError(f"{text!r}: {said[1]} takes numbers, ({takes})") from None

@@ -82,8 +82,10 @@ class _Spectral:
     @cached_property
     def _pieces(self) -> tuple[Floats, Floats, Floats]:
         scale, vectors, values = self._spectrum()
-        kept = values > RANK_TOLERANCE * values.max()
-        return scale, vectors[:, kept], values[kept]
+        # Eigenvalues come in order, so those kept stand together: a view, not a copy.
+        kept = np.flatnonzero(values > RANK_TOLERANCE * values.max())
+        some = slice(kept[0], kept[-1] + 1)
+        return scale, vectors[:, some], values[some]
 
     def factor(self, size: int) -> Floats:
         """F (items, rank) with Σ = F Fᵀ."""
@@ -151,7 +153,9 @@ class Covariance(_Spectral):
             given = unit[:, None] * given * unit
         object.__setattr__(self, "matrix", given)
         lowest, highest = self._eigen[0][[0, -1]]
-        if highest <= 0 or lowest < -RANK_TOLERANCE * highest:
+        if highest <= 0 <= lowest:
+            raise InputError("the covariance is 0 everywhere: all qualities would be equal")
+        if lowest < -RANK_TOLERANCE * highest:
             raise InputError(
                 f"the covariance is not positive semi-definite (its smallest eigenvalue is "
                 f"{lowest:.3g}); a covariance of real quantities cannot be: check its source"
@@ -280,5 +284,4 @@ def _square(matrix: Any, items: Sequence[str], what: str) -> Floats:
         raise InputError(f"the {what} holds values that are not finite numbers")
     if not np.allclose(given, given.T, rtol=1e-8, atol=1e-10 * np.abs(given).max()):
         raise InputError(f"the {what} is not symmetric; give the same value for (i, j) and (j, i)")
-    out: Floats = (given + given.T) / 2
-    return out
+    return given if np.array_equal(given, given.T) else (given + given.T) / 2

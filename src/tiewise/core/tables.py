@@ -47,6 +47,8 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]
 
     A first column called `item` or `id`, holding the ids once more, is checked and left out.
     """
+    import pyarrow as pa
+
     sheet = read_sheet(Path(path))
     table, headings = sheet.table, list(sheet.table.column_names)
     ids: list[str] | None = None
@@ -63,6 +65,11 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]
         raise InputError(f"{path}: rows and columns name the items in different orders; use one")
     matrix = np.empty((len(items), len(items)))
     for column, heading in enumerate(headings):
+        try:
+            matrix[:, column] = table.column(heading).cast("float64").to_numpy()
+            continue
+        except ValueError:
+            pass
         for row, value in enumerate(table.column(heading).to_pylist()):
             try:
                 matrix[row, column] = float(value)
@@ -71,4 +78,7 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]
                     f"{path}, {sheet.place(row)}: {value!r} in column {heading!r} is not a number; "
                     "write every entry of the matrix"
                 ) from None
+    del table, sheet
+    # A thousand items are a million texts, and Arrow would keep their room.
+    pa.default_memory_pool().release_unused()
     return matrix, items

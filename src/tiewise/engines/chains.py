@@ -74,6 +74,8 @@ class Unsuited(Exception):
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Leave the cores to our own threads: a BLAS that also wants them only gets in the way."""
+    # SciPy brings a BLAS of its own, and only those already loaded can be limited.
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):
@@ -111,8 +113,8 @@ def in_threads(
 ) -> list[Result]:
     """One result per thing, in the order of things, whatever the number of threads."""
     with ThreadPoolExecutor(max_workers=threads) as pool:
-        futures = [pool.submit(run, thing, tally) for thing in things]
         try:
+            futures = [pool.submit(run, thing, tally) for thing in things]
             # Whichever fails first speaks; the others are not waited for, but stopped.
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:
                 future.result()

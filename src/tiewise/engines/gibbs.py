@@ -152,10 +152,10 @@ class _Sampler:
         up, down = (np.bincount(side, pull, size) for side in (counts.first, counts.second))
         target: Floats = np.asarray(up - down, np.float64)
         weight = kernels.laplacian(counts.first, counts.second, z_forth + z_back, size)
-        lift = self.slopes.lift
-        if lift is None:
-            inverse = weight + self.slopes.precision / state.variance
-            return _gaussian(inverse, target, rng)
+        lift, precision = self.slopes.lift, self.slopes.precision
+        if precision is not None:
+            return _gaussian(weight + precision / state.variance, target, rng)
+        assert lift is not None
         inverse = lift.T @ weight @ lift
         inverse.flat[:: len(inverse) + 1] += 1 / state.variance
         quality: Floats = lift @ _gaussian(inverse, lift.T @ target, rng)
@@ -211,7 +211,7 @@ class _Sampler:
 
     def _square(self, quality: Floats) -> float:
         """λᵀ Σ⁻¹ λ."""
-        if self.slopes.lift is None:
+        if self.slopes.precision is not None:
             return float(quality @ (self.slopes.precision @ quality))
         y = self.model.prior.coordinates(quality)
         return float(y @ y)

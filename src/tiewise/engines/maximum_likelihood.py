@@ -43,8 +43,16 @@ class MaximumLikelihood:
             np.array([[tie]]),
             np.array([[np.nan]]),
             standard_error=errors[: model.size],
-            tie_standard_error=float(errors[-1] * tie) if free else None,
+            tie_standard_error=_tie_error(model, float(errors[-1] * tie), free=free),
+            facts={"prior": "none: maximum likelihood"},
         )
+
+
+def _tie_error(model: BradleyTerry, error: float, *, free: bool) -> float | None:
+    """None where δ sits at its boundary because no tie was seen, 0 where it was fixed."""
+    if model.fixed_tie is not None:
+        return 0.0
+    return error if free else None
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,7 @@ def refuse_without_estimate(counts: Counts) -> None:
         raise InputError(
             f"maximum likelihood needs one connected set of comparisons; {_list(parts[1])} "
             f"{_verb(parts[1], 'is', 'are')} never compared with the rest: compare them, "
-            "or use an engine with a prior (gibbs)"
+            "or use an engine with a prior (transport)"
         )
     rings = counts.components(directed=True)
     if len(rings) > 1:
@@ -109,10 +117,13 @@ def refuse_without_estimate(counts: Counts) -> None:
         said += [f"{_list(worst)} always lost to the rest"] if worst else []
         raise InputError(
             f"maximum likelihood has no finite estimate: {'; '.join(said)}. "
-            "Collect more comparisons of them, or use an engine with a prior (gibbs)"
+            "Collect more comparisons of them, or use an engine with a prior (transport)"
         )
     if counts.comparisons == counts.total_ties:
-        raise InputError("every judgement is a tie, so maximum likelihood has no finite estimate")
+        raise InputError(
+            "every judgement is a tie, so maximum likelihood has no finite estimate; "
+            "use an engine with a prior (transport)"
+        )
 
 
 def _ends(

@@ -7,7 +7,7 @@ is the curve of Laplace marginals over α that such modes give.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -123,7 +123,7 @@ class Peak:
     tie: float
     line: float
     log_marginal: float
-    factor: Factor
+    factor: Factor | None
 
 
 class Slopes:
@@ -135,13 +135,10 @@ class Slopes:
 
     def __init__(self, model: BradleyTerry) -> None:
         self.model = model
-        precision = model.precision
-        self.lift = None if precision is not None else model.factor
-        if self.lift is not None:
-            precision = np.eye(self.lift.shape[1])
-        assert precision is not None
-        self.precision: Floats = precision
-        self.rank = len(self.precision)
+        # None stands for the identity, which y = F⁻¹λ has for its precision.
+        self.precision = model.precision
+        self.lift = None if self.precision is not None else model.factor
+        self.rank = model.size if self.lift is None else self.lift.shape[1]
         self.tie_prior = _threshold(model)
 
     def start(self) -> Floats:
@@ -169,7 +166,7 @@ class Slopes:
         with np.errstate(all="ignore"):
             total = float(self.model.log_likelihood(quality[:, None], np.array([tie]))[0])
             y = point[: self.rank]
-            total -= float(y @ (self.precision @ y)) * np.exp(-2 * log_alpha) / 2
+            total -= float(y @ self._weighed(y)) * np.exp(-2 * log_alpha) / 2
             if self.tie_prior is not None:
                 there = self.tie_prior.from_line(point[-1:])
                 total += float((self.tie_prior.log_density(there.tie) + there.log_stretch)[0])
@@ -181,7 +178,7 @@ class Slopes:
         by_quality, by_tie = self.model.slopes(quality[:, None], np.array([tie]))
         y = point[: self.rank]
         shrink = float(np.exp(-2 * log_alpha))
-        slope: Floats = self.pull(by_quality[:, 0]) - shrink * (self.precision @ y)
+        slope: Floats = self.pull(by_quality[:, 0]) - shrink * self._weighed(y)
         if self.tie_prior is None:
             return slope
         there = self.tie_prior.from_line(point[-1:])
@@ -195,12 +192,19 @@ class Slopes:
         matrix = np.empty((len(point), len(point)))
         both = matrix[: self.rank, : self.rank]
         both[:] = curve.through(self.lift)
-        both += np.exp(-2 * log_alpha) * self.precision
+        shrink = float(np.exp(-2 * log_alpha))
+        if self.precision is None:
+            both[np.diag_indices(self.rank)] += shrink
+        else:
+            both += shrink * self.precision
         if self.tie_prior is not None:
             cross, own = self.threshold_bend(quality, point[-1], curve)
             matrix[-1, :-1] = matrix[:-1, -1] = self.pull(cross)
             matrix[-1, -1] = own
         return matrix
+
+    def _weighed(self, y: Floats) -> Floats:
+        return y if self.precision is None else self.precision @ y
 
     def pull(self, by_quality: Floats) -> Floats:
         """Derivatives by y from derivatives by quality."""
@@ -287,8 +291,12 @@ def find_spread(slopes: Slopes, start: Peak | None = None) -> Spread:
     known: list[Peak] = []
 
     def look(a: float) -> Peak:
+        # One matrix is kept, the last; there is no room for all where there are many items.
+        last = known[-1].factor if known else None
+        known[:] = [replace(peak, factor=None) for peak in known]
         nearest = min(known, key=lambda p: abs(p.log_alpha - a), default=start)
-        known.append(slopes.peak(a, nearest, close=ROUGHLY))
+        begin = nearest if nearest is None or last is None else replace(nearest, factor=last)
+        known.append(slopes.peak(a, begin, close=ROUGHLY))
         return known[-1]
 
     look(0.0 if start is None else start.log_alpha)

@@ -47,12 +47,17 @@ WARM = Pace(np.pi / 2, 4)
 
 
 class Kept(NamedTuple):
-    """What one block brings home: chains first, then draws."""
+    """What chains bring home: chains first, then draws."""
 
     quality: Floats
     tie: Floats
     variance: Floats
     acceptance: Floats
+
+    def shared(self, blocks: int) -> list[Kept]:
+        """The same room, a part for each block of chains."""
+        parts = [np.array_split(whole, blocks) for whole in self]
+        return [Kept(*part) for part in zip(*parts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -92,18 +97,19 @@ class Transport:
         each = -(-self.draws // chains)
         pilot = sum(block.gradients for block in blocks)
         tally = Tally(watch, "sampling", self.blocks * each)
-        kept = in_threads(lambda b, t: b.keep(each, pace, t), blocks, tally, self.threads)
-        quality, tie, variance, accepted = (np.concatenate(p) for p in zip(*kept, strict=True))
+        kept = Kept(np.empty((chains, each, model.size)), *np.empty((3, chains, each)))
+        shares = list(zip(blocks, kept.shared(self.blocks), strict=True))
+        in_threads(lambda share, t: share[0].keep(share[1], pace, t), shares, tally, self.threads)
         gradients = sum(block.gradients for block in blocks) - pilot
         return Draws(
-            quality,
-            tie,
-            variance,
-            stats={"acceptance_rate": accepted},
+            kept.quality,
+            kept.tie,
+            kept.variance,
+            stats={"acceptance_rate": kept.acceptance},
             facts={
                 "steps": pace.steps,
                 "angle": round(pace.angle, 4),
-                "acceptance": float(accepted.mean()),
+                "acceptance": float(kept.acceptance.mean()),
                 "pilot_acceptance": acceptance,
                 "gradients": gradients,
                 "pilot_gradients": pilot,
@@ -162,17 +168,14 @@ class Block:
         self.q, self.at, self.kick = q, at, kick
         self.density = np.where(yes, density, self.density)
 
-    def keep(self, moves: int, pace: Pace, tally: Tally) -> Kept:
-        """Draws of every chain, one a trajectory."""
-        items, chains = self.at.quality.shape
-        kept = Kept(np.empty((chains, moves, items)), *np.empty((3, chains, moves)))
-        for t in range(moves):
+    def keep(self, kept: Kept, pace: Pace, tally: Tally) -> None:
+        """Fill in the draws of every chain, one a trajectory."""
+        for t in range(kept.tie.shape[1]):
             kept.acceptance[:, t] = self.move(pace)
             kept.quality[:, t] = self.at.quality.T
             kept.tie[:, t] = self.at.tie
             kept.variance[:, t] = np.exp(2 * self.at.log_alpha)
             tally.step()
-        return kept
 
     def try_out(self, pace: Pace) -> Trial:
         """A few trajectories at a pace: acceptance, and how much of each place the next forgets."""

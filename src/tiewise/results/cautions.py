@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xarray import DataTree
 
 from tiewise.core.model import BradleyTerry
 
+Labels = Mapping[str, str]
+
 FEW = 5
 ENOUGH_DRAWS = 400
 MIXED = 1.01
 
 
-def data_cautions(model: BradleyTerry, *, variance: bool = True) -> list[str]:
-    """Cautions that the data give before any fitting; those of α² where it is inferred."""
-    about_variance = _unbounded(model) if variance else []
-    return [*_uncompared(model), *_thin(model), *_apart(model), *about_variance]
+def data_cautions(
+    model: BradleyTerry, names: Mapping[str, str] | None = None, *, variance: bool = True
+) -> list[str]:
+    """Cautions that the data give before any fitting; those of α² where it is inferred.
+
+    Items are spoken of by name, with the id behind it, where `names` knows one.
+    """
+    known = names or {}
+    labels = {
+        item: f"{known[item]} [{item}]" if known.get(item, item) != item else item
+        for item in model.items
+    }
+    said = [*_uncompared(model, labels), *_thin(model, labels), *_apart(model, labels)]
+    return [*said, *_unbounded(model)] if variance else said
 
 
-def _uncompared(model: BradleyTerry) -> list[str]:
-    never = [i for i, n in zip(model.items, model.counts.per_item(), strict=True) if n == 0]
+def _uncompared(model: BradleyTerry, labels: Labels) -> list[str]:
+    never = [labels[i] for i, n in zip(model.items, model.counts.per_item(), strict=True) if n == 0]
     if not never:
         return []
     return [
@@ -30,9 +42,9 @@ def _uncompared(model: BradleyTerry) -> list[str]:
     ]
 
 
-def _thin(model: BradleyTerry) -> list[str]:
+def _thin(model: BradleyTerry, labels: Labels) -> list[str]:
     told = model.counts.per_item()
-    few = [i for i, n in zip(model.items, told, strict=True) if 0 < n < FEW]
+    few = [labels[i] for i, n in zip(model.items, told, strict=True) if 0 < n < FEW]
     if not few:
         return []
     return [
@@ -40,11 +52,11 @@ def _thin(model: BradleyTerry) -> list[str]:
     ]
 
 
-def _apart(model: BradleyTerry) -> list[str]:
+def _apart(model: BradleyTerry, labels: Labels) -> list[str]:
     parts = [part for part in model.counts.components() if len(part) > 1]
     if len(parts) < 2:
         return []
-    smaller = "; ".join(_names(part) for part in parts[1:4])
+    smaller = "; ".join(_names([labels[i] for i in part]) for part in parts[1:4])
     return [
         f"The comparisons fall into {len(parts)} sets with no comparison between them ({smaller} "
         "apart from the rest): only the prior says how the sets stand to each other."

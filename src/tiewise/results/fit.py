@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -31,7 +32,8 @@ ENGINES = {
     engine.name: engine
     for engine in (Transport, Gibbs, Metropolis, CaronDoucet, Laplace, MaximumLikelihood)
 }
-GOOD_K, TRUSTED_K = 0.5, 0.7
+# Beyond the last of these the weights have no mean, and do more harm than good.
+GOOD_K, TRUSTED_K, HOPELESS_K = 0.5, 0.7, 1.0
 
 
 def fit(
@@ -48,7 +50,7 @@ def fit(
     puts a name beside an item's id in everything a person reads.
     """
     engine = Transport() if engine is None else engine
-    root = SeedSequence(seed)
+    root = SeedSequence(secrets.randbits(32) if seed is None else seed)
     begun = perf_counter()
     with one_blas_thread():
         engine, draws = _explored(model, engine, root.spawn(1)[0], watch)
@@ -75,7 +77,11 @@ def fit(
     if engine.kind == "exact":
         tree.attrs["ess_min"], tree.attrs["rhat_max"] = worst(tree)
     free = not np.isnan(draws.variance).all()
-    cautions = (*data_cautions(model, variance=free), *draws.warnings, *draw_cautions(tree))
+    cautions = (
+        *data_cautions(model, names or {}, variance=free),
+        *draws.warnings,
+        *draw_cautions(tree),
+    )
     tree.attrs["warnings"] = json.dumps(cautions)
     return tree
 
@@ -116,7 +122,7 @@ def _drawn_again(draws: Draws, rng: np.random.Generator) -> Draws:
     # Weights that are all equal have no tail to smooth, which it will not take for an answer.
     even = np.ptp(raw) < 1e-9
     smooth, k_hat = (raw, 0.0) if even else array_stats.psislw(raw.max() - raw)
-    weight = np.exp(smooth - smooth.max())
+    weight = np.exp(smooth - smooth.max()) if k_hat < HOPELESS_K else np.ones_like(smooth)
     weight /= weight.sum()
     # Systematic resampling: one uniform, so that an unweighted draw is kept exactly once.
     steps = (np.arange(len(weight)) + rng.uniform()) / len(weight)

@@ -11,12 +11,13 @@ from xarray import DataTree
 
 from tiewise.core.model import answer_probabilities
 from tiewise.errors import InputError
-from tiewise.results.diagnostics import centred_quality, ess, rhat
+from tiewise.results.diagnostics import centred_parts, ess, rhat
 
 Floats = NDArray[np.float64]
 
 ENDS = (0.025, 0.975)
 NORMAL_975 = 1.959963984540054
+AT_ONCE = 256  # draws, or items, worked on together: a copy of some is small
 
 
 def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
@@ -29,9 +30,7 @@ def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
     items = constant["item"].to_numpy().astype(str)
     if not 1 <= top <= len(items):
         raise InputError(f"top must be between 1 and the number of items, {len(items)}, not {top}")
-    quality = centred_quality(tree)
-    flat = quality.reshape(-1, len(items))
-    columns = _point(tree, flat[0]) if tree.attrs["kind"] == "point" else _posterior(flat, top)
+    columns = _point(tree) if tree.attrs["kind"] == "point" else _posterior(tree, top)
     names = constant["name"].to_numpy().astype(str)
     table = pd.DataFrame(
         {"item": items, "name": names, **columns, "comparisons": constant["comparisons"]}
@@ -39,22 +38,39 @@ def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
     return table.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
 
 
-def _posterior(flat: Floats, top: int) -> dict[str, Floats]:
-    low, median, high = np.quantile(flat, (ENDS[0], 0.5, ENDS[1]), axis=0)
-    rank = ranks(flat)
-    # A rank that some draw had, not one between two of them.
-    rank_low, rank_median, rank_high = np.quantile(
-        rank, (ENDS[0], 0.5, ENDS[1]), axis=0, method="inverted_cdf"
-    )
+def _posterior(tree: DataTree, top: int) -> dict[str, Floats]:
+    # Some items at a time: a copy of every draw of a thousand items would be felt.
+    about = [_of_quality(part) for part in centred_parts(tree)]
+    quality = tree["posterior/quality"].to_numpy()
+    rank = ranks(quality.reshape(-1, quality.shape[-1]))
+    place = [_of_rank(rank[:, k : k + AT_ONCE], top) for k in range(0, rank.shape[1], AT_ONCE)]
     return {
-        "mean": flat.mean(axis=0), "median": median, "sd": flat.std(axis=0, ddof=1),
+        **{key: np.concatenate([part[key] for part in about]) for key in about[0]},
+        **{key: np.concatenate([part[key] for part in place]) for key in place[0]},
+    }
+
+
+def _of_quality(draws: Floats) -> dict[str, Floats]:
+    low, median, high = np.quantile(draws, (ENDS[0], 0.5, ENDS[1]), axis=(0, 1))
+    return {
+        "mean": draws.mean(axis=(0, 1)), "median": median, "sd": draws.std(axis=(0, 1), ddof=1),
         "q2.5": low, "q97.5": high,
-        "rank": rank_median, "rank_q2.5": rank_low, "rank_q97.5": rank_high,
+    }  # fmt: skip
+
+
+def _of_rank(rank: NDArray[np.int32], top: int) -> dict[str, Floats]:
+    # A rank that some draw had, not one between two of them.
+    wanted = (ENDS[0], 0.5, ENDS[1])
+    low, median, high = np.quantile(rank, wanted, axis=0, method="inverted_cdf")
+    return {
+        "rank": median, "rank_q2.5": low, "rank_q97.5": high,
         "top_k_probability": (rank <= top).mean(axis=0),
     }  # fmt: skip
 
 
-def _point(tree: DataTree, estimate: Floats) -> dict[str, Floats]:
+def _point(tree: DataTree) -> dict[str, Floats]:
+    estimate = tree["posterior/quality"].to_numpy()[0, 0]
+    estimate = estimate - estimate.mean()
     error = tree["constant_data/standard_error"].to_numpy()
     unknown = np.full(len(estimate), np.nan)
     return {
@@ -65,11 +81,13 @@ def _point(tree: DataTree, estimate: Floats) -> dict[str, Floats]:
     }  # fmt: skip
 
 
-def ranks(flat: Floats) -> NDArray[np.int64]:
+def ranks(flat: Floats) -> NDArray[np.int32]:
     """Rank of every item in every draw (draws, items), 1 the highest."""
-    order = np.argsort(-flat, axis=1, kind="stable")
-    out = np.empty(order.shape, np.int64)
-    np.put_along_axis(out, order, np.arange(1, flat.shape[1] + 1)[None], axis=1)
+    out = np.empty(flat.shape, np.int32)
+    places = np.arange(1, flat.shape[1] + 1, dtype=np.int32)[None]
+    for k in range(0, len(flat), AT_ONCE):
+        order = np.argsort(-flat[k : k + AT_ONCE], axis=1, kind="stable")
+        np.put_along_axis(out[k : k + AT_ONCE], order, places, axis=1)
     return out
 
 
@@ -85,6 +103,8 @@ def _parameter(tree: DataTree, name: str) -> dict[str, str | float]:
         ("parameter", "mean", "median", "sd", "q2.5", "q97.5", "ess_bulk", "ess_tail", "rhat"),
         np.nan,
     )
+    if np.isnan(draws).all():  # an engine without this parameter
+        return row | {"parameter": name}
     row |= {"parameter": name, "mean": draws.mean(), "median": float(np.median(draws))}
     if tree.attrs["kind"] == "point":
         error = tree["constant_data"].get(f"{name}_standard_error")
