@@ -24,7 +24,7 @@ from tiewise.core.graph import Graph
 from tiewise.core.model import BradleyTerry
 from tiewise.core.prior import Covariance, Independent, Network
 from tiewise.core.simulate import Truth, random_pairs, simulate_counts
-from tiewise.engines.chains import Draws, unwatched
+from tiewise.engines.chains import Draws, slice_draw, unwatched
 from tiewise.engines.gibbs import Gibbs, _Sampler, _State, _weights
 from tiewise.engines.peak import Slopes
 from witness import (
@@ -64,6 +64,28 @@ def test_weights_are_polya_gamma(successes, margin):
     value, square = (np.exp(log_transform(successes, c, k * s)) for k in (1, 2))
     error = np.sqrt((square - value**2) / len(draws))
     within_chance((np.exp(-np.outer(s, draws)).mean(axis=1) - value) / error, LEVEL / 56)
+
+
+# Slices.
+
+
+@pytest.mark.parametrize("width", [0.3, 3.0, 40.0])
+def test_a_slice_leaves_its_density_alone(width):
+    """The logarithm of a gamma, skewed: exact draws, moved once, are exact draws still."""
+    known, rng = stats.loggamma(1.5), np.random.default_rng(2)
+    start = known.rvs(4000, random_state=rng)
+    moved = np.array([slice_draw(lambda x: 1.5 * x - np.exp(x), x, width, rng) for x in start])
+    level = LEVEL / 6
+    assert stats.kstest(moved, known.cdf).pvalue > level
+    # Stationary also as a pair: as often up across any line as down.
+    for line in known.ppf([0.1, 0.5, 0.9]):
+        up, down = ((start < line) & (moved > line)).sum(), ((start > line) & (moved < line)).sum()
+        assert stats.binomtest(int(up), int(up + down)).pvalue > level / 3
+
+
+def test_a_slice_starts_where_there_is_density():
+    with pytest.raises(FloatingPointError):
+        slice_draw(lambda x: np.where(x > 0, -x, -np.inf), -1.0, 1.0, np.random.default_rng(2))
 
 
 # Posteriors small enough to integrate.
