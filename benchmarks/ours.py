@@ -8,13 +8,12 @@ from typing import Any
 from benchmarks.data import load
 from benchmarks.memory import peak_mb
 from benchmarks.plan import Effort
-from benchmarks.run import Run, middle
+from benchmarks.run import Run, centred, middle
 from tiewise.engines.chains import Engine
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.metropolis import Metropolis
 from tiewise.engines.transport import Transport
-from tiewise.results.diagnostics import centred_quality
 from tiewise.results.fit import fit
 
 
@@ -48,7 +47,7 @@ def _fitted(data: str, chosen: Engine, seed: int) -> Run:
     if "engine_steps" in facts:
         notes.append(f"{facts['engine_steps']} steps a draw, angle {facts['engine_angle']:.2f}")
     return Run(
-        quality=centred_quality(tree),
+        quality=centred(tree["posterior/quality"].to_numpy()),
         tie=posterior["tie"].to_numpy(),
         variance=posterior["variance"].to_numpy(),
         build_s=float(facts["build_seconds"]),
