@@ -16,6 +16,8 @@ from tiewise.core.model import BradleyTerry
 from tiewise.core.prior import Network
 from tiewise.core.simulate import Truth, simulate_counts
 from tiewise.engines.chains import one_blas_thread
+from tiewise.engines.transport import Transport
+from tiewise.results.fit import fit
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -41,6 +43,12 @@ def _cores_for_our_own_threads() -> Iterator[None]:
     """As in `fit`: small matrices gain nothing from a BLAS with threads of its own."""
     with one_blas_thread():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loops_compiled(village: Village) -> None:
+    """The first fit of a checkout says that it compiles; here it is not for any test to meet."""
+    fit(village.model, Transport(draws=200), seed=1)
 
 
 @pytest.fixture(scope="session")

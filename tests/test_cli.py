@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import signal
 import subprocess
@@ -842,3 +843,24 @@ def test_a_fault_of_ours_is_not_dressed_up(study, monkeypatch):
     result = run("fit", study / "comparisons.csv", *QUICK)
     assert result.exit_code == 1
     assert isinstance(result.exception, ZeroDivisionError)
+
+
+# The first fit of an installation.
+
+
+def test_the_first_fit_says_once_that_it_compiles_and_only_when_there_is_something_to_fit(study):
+    def first_fit(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tiewise.cli", "fit", str(study / "comparisons.csv")]
+        return subprocess.run(
+            [*command, "--no-report", "--force", "--engine", "laplace", *options],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(Path("loops").absolute())},
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+
+    refused = first_fit("--prior", "network")
+    assert refused.returncode == 2
+    assert "Compiling" not in refused.stderr
+    first, again = first_fit(), first_fit()
+    assert first.returncode == again.returncode == 0
+    assert first.stderr == "Compiling the inner loops for this machine, once: some seconds ...\n"
+    assert again.stderr == ""

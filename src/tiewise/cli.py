@@ -170,7 +170,6 @@ def fit(file: str, **given: Any) -> None:
     )  # fmt: skip
     _say_map(around)
     question = {"question": given["question"]} if given["question"] else {}
-    _say_compiling()
     with _progress() as watch:
         results = analyse(
             file,
@@ -250,13 +249,6 @@ def _say_map(around: Any) -> None:
             f"Areas that have no neighbour: {some}{more}; --join-islands joins each to the nearest",
             err=True,
         )
-
-
-def _say_compiling() -> None:
-    from tiewise.core.kernels import is_compiled
-
-    if not is_compiled():
-        click.echo("Compiling the inner loops for this machine, once: some seconds ...", err=True)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from xarray import Dataset, DataTree
 
 from tiewise.core.counts import COLUMNS
+from tiewise.core.kernels import is_compiled
 from tiewise.core.model import BradleyTerry
 from tiewise.engines.caron_doucet import CaronDoucet
 from tiewise.engines.chains import Draws, Engine, Unsuited, Watch, one_blas_thread, unwatched
@@ -27,6 +29,7 @@ from tiewise.results.cautions import data_cautions, draw_cautions
 from tiewise.results.diagnostics import worst
 
 Floats = NDArray[np.float64]
+log = logging.getLogger("tiewise")
 
 ENGINES = {
     engine.name: engine
@@ -50,6 +53,9 @@ def fit(
     puts a name beside an item's id in everything a person reads.
     """
     engine = Transport() if engine is None else engine
+    if not is_compiled():
+        # Without a handler of the caller's own, Python prints this line on standard error.
+        log.warning("Compiling the inner loops for this machine, once: some seconds ...")
     root = SeedSequence(secrets.randbits(32) if seed is None else seed)
     begun = perf_counter()
     with one_blas_thread():
