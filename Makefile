@@ -33,11 +33,11 @@ test-slow: $(VENV)/.ready
 	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto -m slow
 
 # Times, not tests: run it on a machine that does nothing else (docs/benchmarks.md).
-bench: $(VENV)/.ready-bench
-	$(BIN)/python -m benchmarks.engines
+bench: $(VENV)-bench/.ready
+	$(VENV)-bench/bin/python -m benchmarks.engines
 
-bench-quick: $(VENV)/.ready-bench
-	$(BIN)/python -m benchmarks.engines --quick
+bench-quick: $(VENV)-bench/.ready
+	$(VENV)-bench/bin/python -m benchmarks.engines --quick
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
@@ -51,10 +51,13 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-# NumPyro and nutpie, which only the benchmark needs.
-$(VENV)/.ready-bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+# Tiewise as its users have it, beside NumPyro and nutpie. Not the tests' environment: Dask, which
+# only tests need, would be imported by xarray whenever it is there, at half a second a start.
+$(VENV)-bench/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)-bench/bin/python -m pip install --quiet --editable '.[bench]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis

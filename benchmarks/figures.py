@@ -15,8 +15,8 @@ import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from time import perf_counter, sleep
+from typing import Any, NamedTuple
 
 from benchmarks.plan import ROOT, STUDIES, missing
 
@@ -50,22 +50,43 @@ def machine() -> dict[str, Any]:
     return {"processor": model, "cores": cores, "python": platform.python_version()} | versions
 
 
-def ran(command: list[str], folder: str | None = None) -> tuple[float, float]:
-    """Wall seconds of a command, the start of its Python included, and its peak in megabytes."""
-    begun = perf_counter()
+class Ran(NamedTuple):
+    """A command's wall seconds, the start of its Python included, and its memory in megabytes."""
+
+    seconds: float
+    peak: float
+    private: float
+    """Peak of what is its own, without the pages of library files; 0 where /proc does not tell."""
+
+
+def ran(command: list[str], folder: str | None = None) -> Ran:
+    """Run a command, and look at its memory meanwhile."""
+    begun, private = perf_counter(), 0.0
     with tempfile.TemporaryFile() as said:
         child = subprocess.Popen(command, cwd=folder or ROOT, stdout=said, stderr=said)
-        _, status, usage = os.wait4(child.pid, 0)
+        while not (ended := os.wait4(child.pid, os.WNOHANG))[0]:
+            private = max(private, _private_mb(child.pid))
+            sleep(0.005)
         seconds = perf_counter() - begun
+        _, status, usage = ended
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             said.seek(0)
             raise RuntimeError(f"{' '.join(command)}: {said.read().decode()[-2000:]}")
-    return seconds, usage.ru_maxrss * UNIT
+    return Ran(seconds, usage.ru_maxrss * UNIT, private)
+
+
+def _private_mb(pid: int) -> float:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    told = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
+    return int(told[0]) / 1024 if told else 0.0
 
 
 def _best(command: list[str], times: int = 7) -> float:
-    return min(ran(command)[0] for _ in range(times))
+    return min(ran(command).seconds for _ in range(times))
 
 
 def _starts() -> dict[str, float]:
@@ -77,22 +98,21 @@ def _starts() -> dict[str, float]:
     }
 
 
-def _fit(*words: str, times: int) -> tuple[list[float], float]:
-    """Wall seconds of `tiewise fit --no-report` run after run, and the last one's peak memory."""
+def _fit(*words: str, times: int) -> list[Ran]:
+    """`tiewise fit --no-report`, run after run."""
     with tempfile.TemporaryDirectory() as folder:
         command = [TIEWISE, "fit", *words, "--no-report", "--seed", "1", "--force"]
-        runs = [ran([*command, "--out", f"{folder}/results"], folder) for _ in range(times)]
-    return [seconds for seconds, _ in runs], runs[-1][1]
+        return [ran([*command, "--out", f"{folder}/results"], folder) for _ in range(times)]
 
 
 def _south_yorkshire() -> dict[str, float]:
     if "south-yorkshire" in missing():
         return {}
-    (first, *later), peak = _fit(str(STUDIES / "south-yorkshire-comparisons.csv"), times=4)
+    first, *later = _fit(str(STUDIES / "south-yorkshire-comparisons.csv"), times=4)
     return {
-        "fit_south_yorkshire_first_s": first,
-        "fit_south_yorkshire_s": statistics.median(later),
-        "fit_south_yorkshire_peak_mb": peak,
+        "fit_south_yorkshire_first_s": first.seconds,
+        "fit_south_yorkshire_s": statistics.median(run.seconds for run in later),
+        "fit_south_yorkshire_peak_mb": later[-1].peak,
     }
 
 
@@ -102,12 +122,12 @@ def _dar_es_salaam() -> dict[str, float]:
     judgements = str(STUDIES / "dar-es-salaam-comparisons.csv")
     edges = ("--edges", str(STUDIES / "dar-es-salaam-edges.csv"))
     areas = ("--areas", str(STUDIES / "dar-es-salaam-subwards.gpkg"), "--name", "subwardName")
-    (_, by_edges), peak = _fit(judgements, *edges, times=2)
-    (_, by_map), _ = _fit(judgements, *areas, times=2)
+    _, by_edges = _fit(judgements, *edges, times=2)
+    _, by_map = _fit(judgements, *areas, times=2)
     return {
-        "fit_dar_es_salaam_edges_s": by_edges,
-        "fit_dar_es_salaam_map_s": by_map,
-        "fit_dar_es_salaam_peak_mb": peak,
+        "fit_dar_es_salaam_edges_s": by_edges.seconds,
+        "fit_dar_es_salaam_map_s": by_map.seconds,
+        "fit_dar_es_salaam_peak_mb": by_edges.peak,
     }
 
 
@@ -122,17 +142,18 @@ def _large() -> dict[str, Any]:
             "--matrix",
             f"{folder}/matrix.csv",
         )
-        (_, seconds), peak = _fit(*words, times=2)
-    bare = ran(BARE)[1]
+        _, large = _fit(*words, times=2)
+    bare = ran(BARE)
     told = subprocess.run(
         [sys.executable, "-m", "benchmarks.large", "measure"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return {
-        "fit_1024_s": seconds,
-        "fit_1024_peak_mb": peak,
-        "bare_numpy_scipy_mb": bare,
-        "fit_1024_peak_above_bare_mb": peak - bare,
+        "fit_1024_s": large.seconds,
+        "fit_1024_peak_mb": large.peak,
+        "bare_numpy_scipy_mb": bare.peak,
+        "fit_1024_peak_above_bare_mb": large.peak - bare.peak,
+        "fit_1024_private_above_bare_mb": large.private - bare.private,
         **json.loads(told.stdout.strip().splitlines()[-1]),
     }
 

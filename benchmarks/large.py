@@ -66,7 +66,9 @@ def _spent() -> dict[str, float]:
         rng = np.random.default_rng(1)
         at = chart.place(rng.standard_normal((chart.dimensions, width)))
         up = _timed(lambda: chart.basis @ at.x, 20)
-        down = _timed(lambda: chart.basis.T @ at.quality, 20)
+        # Kicks are computed with the basis in single precision, casts and all.
+        rough_up = _timed(lambda: (chart.rough @ at.x.astype("f4")).astype("f8"), 20)
+        rough_down = _timed(lambda: (chart.rough.T @ at.quality.astype("f4")).astype("f8"), 20)
         slope = _timed(lambda: model.slopes(at.quality, at.tie), 20)
         value = _timed(lambda: model.log_likelihood(at.quality, at.tie), 20)
     pilot, kept = (int(facts.get(f"engine_{key}", 0)) for key in ("pilot_gradients", "gradients"))
@@ -75,7 +77,8 @@ def _spent() -> dict[str, float]:
     moves = waves / max(1, int(facts.get("engine_steps", 1)))
     total = float(facts["sample_seconds"])
     known = {
-        "products_with_the_basis": waves * (up + down) / total,
+        "products_that_place_the_end": moves * up / total,
+        "products_for_kicks": ((waves - moves) * rough_up + waves * rough_down) / total,
         "slope_of_the_likelihood": waves * slope / total,
         "value_of_the_likelihood": moves * value / total,
     }

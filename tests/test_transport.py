@@ -16,10 +16,11 @@ from tiewise.core.graph import Graph
 from tiewise.core.model import BradleyTerry
 from tiewise.core.prior import Covariance, Independent, Network
 from tiewise.core.simulate import Truth, simulate_counts
+from tiewise.engines import chart
 from tiewise.engines.chains import Draws, Unsuited, unwatched
 from tiewise.engines.chart import draw_chart
 from tiewise.engines.gibbs import Gibbs
-from tiewise.engines.transport import Transport
+from tiewise.engines.transport import Block, Transport
 from tiewise.errors import InputError
 from tiewise.results.fit import fit
 from witness import monte_carlo_error, within_chance
@@ -181,6 +182,40 @@ def test_chains_start_wider_than_the_posterior_and_forget_it(village):
     tree = fit(village.model, Transport(), seed=2)
     assert tree.attrs["superchains"] == 4
     assert tree.attrs["rhat_max"] < 1.01
+
+
+def test_rough_kicks_leave_the_posterior_alone(monkeypatch):
+    """Kicks in single precision, as where there are many items, in a study known by quadrature."""
+    monkeypatch.setattr(chart, "MANY", 1)
+    agree_with_quadrature("network", LONG)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_the_way_back_of_a_trajectory_is_its_way(village, monkeypatch, steps):
+    monkeypatch.setattr(chart, "MANY", 1)
+    there = draw_chart(village.model)
+    rng = np.random.default_rng(2)
+    start, momentum = rng.standard_normal((2, there.dimensions, 5))
+    block = Block(there, start, rng)
+    q, p, at, kick = block.travel(momentum, 0.8, steps)
+    assert there.rough is not None
+    assert np.abs(q - start).min(axis=0).max() > 1e-3
+    block.q, block.at, block.kick = q, at, kick
+    q, p, _, _ = block.travel(-p, 0.8, steps)
+    # Rounding of q may tip a cast to single precision, which moves a kick by some 1e-7.
+    assert np.allclose(q, start, atol=1e-5)
+    assert np.allclose(-p, momentum, atol=1e-5)
+
+
+def test_what_decides_is_computed_in_double_precision(village, monkeypatch):
+    fine = draw_chart(village.model)
+    monkeypatch.setattr(chart, "MANY", 1)
+    rough = draw_chart(village.model)
+    q = np.random.default_rng(2).standard_normal((fine.dimensions, 5))
+    assert (rough.log_density(q) == fine.log_density(q)).all()
+    assert (rough.place(q).quality == fine.place(q).quality).all()
+    assert np.allclose(rough.slope(q), fine.slope(q), rtol=1e-4, atol=1e-4)
+    assert (rough.slope(q) != fine.slope(q)).any()
 
 
 def unsuitable() -> BradleyTerry:

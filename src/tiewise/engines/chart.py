@@ -3,11 +3,15 @@
 Prior and likelihood are diagonalised together once, so that moving α costs nothing beyond
 products with one matrix: in λ = B x the prior is x ~ N(0, α² I) for every α and the likelihood is
 about −½ Σ d_k (x_k − m_k)².
+
+Where there are many items, kicks are computed with the basis in single precision. A trajectory need
+only be reversible, which it is with any kick that depends on its place alone; what decides about
+its end, and what is kept of it, is computed in double precision.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +23,8 @@ from tiewise.engines import chart_loops as loops
 from tiewise.engines.peak import Slopes, Spread, find_spread
 
 Floats = NDArray[np.float64]
+
+MANY = 256  # items from which on products with the basis are worth the casting
 
 
 class Place(NamedTuple):
@@ -41,6 +47,7 @@ class Chart:
 
     model: BradleyTerry
     basis: Floats
+    rough: NDArray[np.float32] | None
     bend: Floats
     pulled: Floats
     top: Floats
@@ -64,8 +71,8 @@ class Chart:
         free = (self.variance_prior is not None) + (self.tie_prior is not None)
         return self.rank + int(free)
 
-    def place(self, q: Floats) -> Place:
-        """Qualities, log α and threshold at q."""
+    def place(self, q: Floats, *, rough: bool = False) -> Place:
+        """Qualities, log α and threshold at q; `rough` is good enough for a kick."""
         log_alpha = np.full(q.shape[1], self.alpha_mean)
         if self.variance_prior is not None:
             log_alpha += self.alpha_sd * q[self.rank]
@@ -78,7 +85,11 @@ class Chart:
         else:
             line = self.line_top + q[-1] * self.line_scale - leaning
             tie = self.tie_prior.from_line(line).tie
-        return Place(x, width, log_alpha, line, self.basis @ x, tie)
+        if rough and self.rough is not None:
+            quality = (self.rough @ x.astype(np.float32)).astype(np.float64)
+        else:
+            quality = self.basis @ x
+        return Place(x, width, log_alpha, line, quality, tie)
 
     def log_density(self, q: Floats) -> Floats:
         """Log density of q for each chain, up to a constant."""
@@ -101,7 +112,7 @@ class Chart:
         return self.slope_at(self.place(q))
 
     def slope_at(self, at: Place) -> Floats:
-        """Derivative of `log_density` by the q that lies at a place."""
+        """Derivative of `log_density` by the q that lies at a place, good enough for a kick."""
         out = np.empty((self.dimensions, len(at.tie)))
         by_quality, by_tie = self.model.slopes(at.quality, at.tie)
         by_line = np.zeros_like(by_tie)
@@ -110,8 +121,12 @@ class Chart:
             by_line = (by_tie + self.tie_prior.slope(there.tie)) * there.by_t
             by_line += there.log_stretch_by_t
             out[-1] = by_line * self.line_scale
+        if self.rough is None:
+            by_x = self.basis.T @ by_quality
+        else:
+            by_x = (self.rough.T @ by_quality.astype(np.float32)).astype(np.float64)
         by_alpha = loops.gather_in(
-            self.basis.T @ by_quality, at.x, at.width, self.pulled,
+            by_x, at.x, at.width, self.pulled,
             np.exp(-2 * at.log_alpha), self.line_lean, by_line, out,
         )  # fmt: skip
         if self.variance_prior is not None:
@@ -139,10 +154,12 @@ def draw_chart(model: BradleyTerry, start: Spread | None = None) -> Chart:
     top = turn.T @ model.prior.coordinates(peak.quality)
     variance = model.variance
     return Chart(
-        model=model, basis=basis, bend=bend, pulled=(bend + shrink) * top, top=top,
+        model=model, basis=basis, rough=basis.astype(np.float32) if model.size >= MANY else None,
+        bend=bend, pulled=(bend + shrink) * top, top=top,
         line_top=peak.line, line_lean=(lean @ basis) / own, line_scale=1 / np.sqrt(own),
         alpha_mean=spread.mean, alpha_sd=spread.sd, tie_prior=slopes.tie_prior,
-        variance_prior=None if isinstance(variance, Fixed) else variance, spread=spread,
+        variance_prior=None if isinstance(variance, Fixed) else variance,
+        spread=replace(spread, peak=replace(peak, factor=None)),
     )  # fmt: skip
 
 
@@ -150,5 +167,6 @@ def _diagonalised(matrix: Floats) -> tuple[Floats, Floats]:
     """d ≥ 0 and U with Uᵀ M U = diag(d); the matrix is overwritten."""
     from scipy.linalg import eigh
 
-    values, vectors = eigh(matrix, driver="evd", overwrite_a=True, check_finite=False)
+    # Transposed, a symmetric matrix is the same and LAPACK needs no copy of it.
+    values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
     return np.clip(values, 0.0, None), np.ascontiguousarray(vectors)

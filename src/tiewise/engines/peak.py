@@ -67,7 +67,7 @@ def climb(
     for _ in range(200):
         slope = hill.slope(point)
         if fresh or factor is None:
-            factor = _cholesky(hill.bend(point))
+            factor = _cholesky(hill, point)
         step = cho_solve(factor, slope, check_finite=False)
         gain = float(slope @ step)
         if gain < close:
@@ -101,15 +101,20 @@ def _shortened(
     return None
 
 
-def _cholesky(matrix: Floats) -> tuple[Floats, bool]:
+def _cholesky(hill: Hill, point: Floats) -> Factor:
+    """The factor of a hill's matrix, in its own room; lifted until it is positive definite."""
     from scipy.linalg import LinAlgError, cho_factor
 
     lift = 0.0
     for _ in range(60):
+        fresh = hill.bend(point)
+        widest = float(np.abs(np.diag(fresh)).max())
+        fresh[np.diag_indices(len(fresh))] += lift
         try:
-            return cho_factor(matrix + lift * np.eye(len(matrix)) if lift else matrix, lower=True)
+            # Transposed, a symmetric matrix is the same and LAPACK needs no copy of it.
+            return cho_factor(fresh.T, lower=True, overwrite_a=True)
         except LinAlgError:
-            lift = max(2 * lift, 1e-10 * float(np.abs(np.diag(matrix)).max()))
+            lift = max(2 * lift, 1e-10 * widest)
     raise FloatingPointError("Newton's matrix is not finite")
 
 

@@ -33,7 +33,7 @@ POOREST = 0.6
 # chains where there are many items.
 WIDE, WIDE_DIRECTIONS = 2.0, 5
 LOST = 10.0  # nats by which a start may lie lower than N(0, I) would have it
-WARM_MOVES, PILOT_MOVES = 8, 6
+WARM_MOVES, PILOT_MOVES = 8, 4
 
 
 class Pace(NamedTuple):
@@ -43,7 +43,7 @@ class Pace(NamedTuple):
     steps: int
 
 
-WARM = Pace(np.pi / 2, 4)
+WARM = Pace(np.pi / 2, 3)
 
 
 class Kept(NamedTuple):
@@ -70,7 +70,7 @@ class Transport:
     """
 
     draws: int = 4000
-    chains: int = 40
+    chains: int = 64
     blocks: int = 2
     threads: int = 2
 
@@ -136,21 +136,27 @@ class Block:
         kick += q
         return kick
 
+    def travel(self, p: Floats, angle: float, steps: int) -> tuple[Floats, Floats, Place, Floats]:
+        """Where a trajectory with momentum p ends: position, momentum, place and kick there."""
+        turn, lean = np.cos(angle), np.sin(angle)
+        q, at, kick = self.q, self.at, self.kick
+        for step in range(steps):
+            p = p + (angle / 2) * kick
+            q, p = turn * q + lean * p, turn * p - lean * q
+            # Both ends are computed alike and all between alike, or the way back were another.
+            at = self.chart.place(q, rough=step < steps - 1)
+            kick = self._kick(q, at)
+            p += (angle / 2) * kick
+        return q, p, at, kick
+
     def move(self, pace: Pace) -> Floats:
         """One trajectory of every chain; the chances with which they were accepted."""
         angle = pace.angle * self.rng.uniform(1 - JITTER, 1 + JITTER) / pace.steps
-        turn, lean = np.cos(angle), np.sin(angle)
         p = self.rng.standard_normal(self.q.shape)
         before = self.density - (p**2).sum(axis=0) / 2
-        q, at, kick = self.q, self.at, self.kick
         # A trajectory that runs away overflows, and is then refused.
         with np.errstate(all="ignore"):
-            for _ in range(pace.steps):
-                p = p + (angle / 2) * kick
-                q, p = turn * q + lean * p, turn * p - lean * q
-                at = self.chart.place(q)
-                kick = self._kick(q, at)
-                p += (angle / 2) * kick
+            q, p, at, kick = self.travel(p, angle, pace.steps)
             density = self.chart.density_at(at)
             gain = density - (p**2).sum(axis=0) / 2 - before
         chance = np.exp(np.minimum(np.where(np.isfinite(gain), gain, -np.inf), 0.0))

@@ -50,13 +50,18 @@ def rhat(draws: Floats, superchains: int = 0) -> Floats:
 
     def worse(part: Floats) -> Floats:
         halves = _split(part)
-        folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-        both = [_normal_scores(halves), _normal_scores(folded)]
-        if superchains:
-            return np.maximum(*(_nested(scores, superchains) for scores in both))
-        return np.maximum(*(_plain(scores) for scores in both))
+        return _agreement(halves, _normal_scores(halves), superchains)
 
     return _in_parts(draws, worse)
+
+
+def _agreement(halves: Floats, scores: Floats, superchains: int) -> Floats:
+    """The worse R-hat of split chains: of their normal scores, or of those of their distances."""
+    middle = np.median(halves.reshape(-1, halves.shape[-1]).T, axis=1)
+    both = scores, _normal_scores(np.abs(halves - middle))
+    if superchains:
+        return np.maximum(*(_nested(some, superchains) for some in both))
+    return np.maximum(*(_plain(some) for some in both))
 
 
 def _in_parts(draws: Floats, measure: Callable[[Floats], Floats]) -> Floats:
@@ -77,23 +82,25 @@ def _split(draws: Floats) -> Floats:
 
 def _normal_scores(draws: Floats) -> Floats:
     """Draws replaced by the normal quantiles of their ranks among all chains."""
-    flat = draws.reshape(-1, draws.shape[-1])
-    return _quantiles(len(flat))[_twice_ranks(flat)].reshape(draws.shape)
+    rows = np.ascontiguousarray(draws.reshape(-1, draws.shape[-1]).T)
+    scores = _quantiles(rows.shape[1])[_twice_ranks(rows)]
+    return np.ascontiguousarray(scores.T).reshape(draws.shape)
 
 
-def _twice_ranks(flat: Floats) -> NDArray[np.int64]:
-    """Twice the rank (from 1) of every value in its column; equal values share the middle one."""
-    order = np.argsort(flat, axis=0, kind="stable")
-    value = np.take_along_axis(flat, order, axis=0)
-    place = np.arange(len(flat))[:, None]
-    starts = np.ones(flat.shape, bool)
-    starts[1:] = value[1:] != value[:-1]
-    ends = np.ones(flat.shape, bool)
-    ends[:-1] = starts[1:]
-    first = np.maximum.accumulate(np.where(starts, place, 0), axis=0)
-    last = np.minimum.accumulate(np.where(ends, place, len(flat))[::-1], axis=0)[::-1]
-    out = np.empty(flat.shape, np.int64)
-    np.put_along_axis(out, order, first + last + 2, axis=0)
+def _twice_ranks(rows: Floats) -> NDArray[np.int64]:
+    """Twice the rank (from 1) of every value in its row; equal values share the middle one."""
+    order = np.argsort(rows, axis=1)
+    value = np.take_along_axis(rows, order, axis=1)
+    place = np.arange(rows.shape[1])
+    starts = np.ones(rows.shape, bool)
+    starts[:, 1:] = value[:, 1:] != value[:, :-1]
+    ends = np.ones(rows.shape, bool)
+    ends[:, :-1] = starts[:, 1:]
+    first = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
+    last = np.where(ends, place, len(place))[:, ::-1]
+    last = np.minimum.accumulate(last, axis=1)[:, ::-1]
+    out = np.empty(rows.shape, np.int64)
+    np.put_along_axis(out, order, first + last + 2, axis=1)
     return out
 
 
@@ -173,6 +180,8 @@ def worst(tree: DataTree) -> tuple[float, float]:
     superchains = int(tree.attrs.get("superchains", 0))
     size, agreement = np.inf, 0.0
     for draws in chain((some for some in scalars if np.ptp(some) > 0), centred_parts(tree)):
-        size = min(size, float(np.nanmin(ess(draws))))
-        agreement = max(agreement, float(np.nanmax(rhat(draws, superchains))))
+        halves = _split(draws.reshape(*draws.shape[:2], -1))
+        scores = _normal_scores(halves)
+        size = min(size, float(np.nanmin(_effective(scores))))
+        agreement = max(agreement, float(np.nanmax(_agreement(halves, scores, superchains))))
     return size, agreement
