@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -18,7 +18,7 @@ import scipy.linalg  # noqa: F401  its own BLAS must be there to be held to one 
 from benchmarks.data import synthetic
 from tiewise.engines.chains import one_blas_thread
 from tiewise.engines.chart import draw_chart
-from tiewise.engines.transport import Transport
+from tiewise.engines.transport import Block, Pace, Transport
 from tiewise.results.fit import fit
 
 SIZE = 1024
@@ -56,39 +56,51 @@ def _map() -> dict[str, float]:
 
 
 def _spent() -> dict[str, float]:
-    """Shares of Transport's sampling time, each piece timed on one block of chains by itself."""
+    """What a Transport run takes, and the shares of a trajectory's time, on one block of chains."""
     engine, model = Transport(), synthetic(SIZE)
     fit(synthetic(64), engine, seed=1)  # compiles
     facts = fit(model, engine, seed=1).attrs
-    width = engine.chains // getattr(engine, "blocks", 1)
+    steps, width = int(facts["engine_steps"]), engine.chains // engine.blocks
     with one_blas_thread():
         chart = draw_chart(model)
         rng = np.random.default_rng(1)
-        at = chart.place(rng.standard_normal((chart.dimensions, width)))
-        up = _timed(lambda: chart.basis @ at.x, 20)
-        # Kicks are computed with the basis in single precision, casts and all.
-        rough_up = _timed(lambda: (chart.rough @ at.x.astype("f4")).astype("f8"), 20)
-        rough_down = _timed(lambda: (chart.rough.T @ at.quality.astype("f4")).astype("f8"), 20)
-        slope = _timed(lambda: model.slopes(at.quality, at.tie), 20)
-        value = _timed(lambda: model.log_likelihood(at.quality, at.tie), 20)
-    pilot, kept = (int(facts.get(f"engine_{key}", 0)) for key in ("pilot_gradients", "gradients"))
-    threads = min(engine.threads, getattr(engine, "blocks", 1))
-    waves = (pilot + kept) / width / threads
-    moves = waves / max(1, int(facts.get("engine_steps", 1)))
-    total = float(facts["sample_seconds"])
-    known = {
-        "products_that_place_the_end": moves * up / total,
-        "products_for_kicks": ((waves - moves) * rough_up + waves * rough_down) / total,
-        "slope_of_the_likelihood": waves * slope / total,
-        "value_of_the_likelihood": moves * value / total,
+        block = Block(chart, rng.standard_normal((chart.dimensions, width)), rng)
+        at, size = block.at, block.q.shape
+        # Turn by turn, so that a slower moment of the machine is everybody's.
+        each = _turns({
+            "trajectory": lambda: block.move(Pace(float(facts["engine_angle"]), steps)),
+            "end": lambda: chart.basis @ at.x,
+            "up": lambda: (chart.rough @ at.x.astype("f4")).astype("f8"),
+            "down": lambda: (chart.rough.T @ at.quality.astype("f4")).astype("f8"),
+            "slope": lambda: model.slopes(at.quality, at.tie),
+            "value": lambda: model.log_likelihood(at.quality, at.tie),
+            "normal": lambda: rng.standard_normal(size),
+        })  # fmt: skip
+    shares = {
+        "product_that_places_the_end": each["end"],
+        "products_for_kicks": (steps - 1) * each["up"] + steps * each["down"],
+        "slope_of_the_likelihood": steps * each["slope"],
+        "value_of_the_likelihood": each["value"],
+        "fresh_momentum": each["normal"],
     }
+    shares = {what: seconds / each["trajectory"] for what, seconds in shares.items()}
+    pilot, kept = (int(facts[f"engine_{key}"]) for key in ("pilot_gradients", "gradients"))
     return {
-        "sample_s": total,
+        "sample_s": float(facts["sample_seconds"]),
         "build_s": float(facts["build_seconds"]),
-        "pilot_share_of_gradients": pilot / max(1, pilot + kept),
-        **known,
-        "the_rest": 1 - sum(known.values()),
+        "pilot_share_of_gradients": pilot / (pilot + kept),
+        **shares,
+        "the_rest": 1 - sum(shares.values()),
     }
+
+
+def _turns(pieces: Mapping[str, Callable[[], object]], times: int = 40) -> dict[str, float]:
+    """Median seconds of each piece, measured in turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in pieces}
+    for _ in range(times):
+        for name, work in pieces.items():
+            seconds[name].append(_timed(work))
+    return {name: float(np.median(some)) for name, some in seconds.items()}
 
 
 def _timed(work: Callable[[], object], times: int = 1) -> float:
