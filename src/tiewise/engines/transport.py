@@ -33,7 +33,7 @@ POOREST = 0.6
 # chains where there are many items.
 WIDE, WIDE_DIRECTIONS = 2.0, 5
 LOST = 10.0  # nats by which a start may lie lower than N(0, I) would have it
-WARM_MOVES, PILOT_MOVES = 8, 4
+WARM_MOVES, PILOT_MOVES = 6, 4
 
 
 class Pace(NamedTuple):
