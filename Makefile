@@ -8,14 +8,15 @@ DEMO   := demo
 # Tests run on every core already; a BLAS that also did would only get in the way.
 ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow lint types everyday format clean bench bench-quick
+.PHONY: demo test test-slow lint types everyday tools format clean bench bench-quick bench-site
 
 demo: $(VENV)/.ready
 	$(BIN)/tiewise simulate $(DEMO)/data --county 60 --comparisons 900 --seed 7 --force
 	$(BIN)/tiewise fit $(DEMO)/data/comparisons.csv --areas $(DEMO)/data/areas.gpkg \
 	  --question "Which ward has the higher rate of fly-tipping?" \
+	  --higher "higher rate" --lower "lower rate" --noun ward \
 	  --seed 1 --out $(DEMO)/results --force
-	@echo "Look at $(DEMO)/results/map.png and $(DEMO)/results/ranking.png; the truth is in $(DEMO)/data/truth.csv"
+	@echo "Open $(DEMO)/results/report.html in a browser; the truth is in $(DEMO)/data/truth.csv"
 
 test: lint types everyday
 
@@ -26,10 +27,24 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/mypy
 
-everyday: $(VENV)/.ready
+everyday: $(VENV)/.ready tools
 	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto -m "not slow"
 
-test-slow: $(VENV)/.ready
+# Pages are opened in a real browser, and the store is tested on a real PostgreSQL server. Where they
+# are missing and there is no leave to install them, those tests are left out.
+tools:
+	@missing=""; \
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	  command -v google-chrome >/dev/null || missing="chromium fonts-dejavu-core"; \
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
+	  missing="$$missing postgresql"; \
+	if [ -z "$$missing" ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
+	    --no-install-recommends $$missing >/dev/null; \
+	else echo "Missing, so some tests are left out: $$missing (sudo apt install $$missing)"; fi
+
+test-slow: $(VENV)/.ready tools
 	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto -m slow
 
 # Times, not tests: run it on a machine that does nothing else (docs/benchmarks.md).
@@ -38,6 +53,10 @@ bench: $(VENV)-bench/.ready
 
 bench-quick: $(VENV)-bench/.ready
 	$(VENV)-bench/bin/python -m benchmarks.engines --quick
+
+# The study site under a crowd of judges, on SQLite and on PostgreSQL.
+bench-site: $(VENV)/.ready tools
+	$(BIN)/python -m benchmarks.site
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .

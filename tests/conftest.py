@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+import postgres
 from tiewise.core.beliefs import Exponential, InverseGamma
 from tiewise.core.counts import Counts
 from tiewise.core.graph import Graph
@@ -18,6 +21,9 @@ from tiewise.core.simulate import Truth, simulate_counts
 from tiewise.engines.chains import one_blas_thread
 from tiewise.engines.transport import Transport
 from tiewise.results.fit import fit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -73,3 +79,24 @@ def real() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real browser, one for all tests: two in one process get in each other's way."""
+    from browser import launched
+
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Callable[[], str]]:
+    """Addresses of empty databases on a real server; left out where none is installed."""
+    programs = postgres.binaries()
+    if programs is None:
+        if os.environ.get("CI"):
+            pytest.fail("no PostgreSQL server here; `make test` installs one")
+        pytest.skip("no PostgreSQL server here")
+    with postgres.server(programs) as folder:
+        yield postgres.Databases(folder)

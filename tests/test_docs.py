@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tiewise.cli import main
+from tiewise.study.settings import About as StudyAbout
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -240,14 +241,16 @@ def tree(village):
 
 
 def test_every_file_column_and_key_is_explained(tree):
-    from tiewise.results.folder import OURS, About, fit_facts
+    from tiewise.results.folder import OURS, PICTURES, About, fit_facts
     from tiewise.results.summaries import parameters, summarise
 
     def told(heading: str, first: str) -> list[str]:
         cells = [row[0] for row in rows(section(COMMAND, heading), first)]
         return [name for cell in cells for name in ticked(cell)]
 
-    assert sorted(told("## The results folder", "file")) == sorted(OURS)
+    drawn = {f"{name}.{kind}" for name in PICTURES for kind in ("svg", "png")}
+    assert sorted(told("## The results folder", "file")) == sorted(set(OURS) - drawn)
+    assert sorted(told("## The results folder", "picture")) == sorted(PICTURES)
     assert told("### items.csv", "column") == list(summarise(tree, 2).columns)
     assert told("### parameters.csv", "column") == list(parameters(tree).reset_index().columns)
     assert sorted(told("### fit.json", "key")) == sorted(fit_facts(tree))
@@ -274,6 +277,21 @@ def test_every_warning_that_is_explained_is_one_that_is_given():
     for cell, *_ in said:
         pieces = re.split(r"…|\d+|\(|\)", cell.strip("*"))
         assert max(pieces, key=len).strip() in given, cell
+
+
+def test_every_key_of_a_study_is_explained():
+    from tiewise.study.settings import TRANSLATED, Settings, SignUpField
+
+    page = PAGES["docs/study.md"]
+    keys = {
+        f"{table.name}.{key.name}"
+        for table in fields(Settings)
+        if table.name != "translations"
+        for key in fields(table.default_factory if table.name != "study" else StudyAbout)
+    }
+    said = {name for row in rows(page, "key") for name in ticked(row[0])}
+    assert said == keys | {"translations"} | {field.name for field in fields(SignUpField)}
+    assert set(TRANSLATED) <= set(ticked(page))
 
 
 # Links.

@@ -18,7 +18,7 @@ from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.errors import InputError
 from tiewise.results.fit import fit
-from tiewise.results.folder import About, read_results, whole_folder, write_results
+from tiewise.results.folder import About, Results, read_results, whole_folder, write_results
 from tiewise.results.summaries import parameters, summarise
 
 ABOUT = About(question="Which farm is older?", top=3)
@@ -126,6 +126,20 @@ def test_force_keeps_what_is_not_ours(tmp_path):
     assert out.stat().st_mode & 0o777 == 0o750
 
 
+def test_force_keeps_the_users_own_among_the_pictures(tmp_path):
+    place = tmp_path / "out" / "pictures"
+    place.mkdir(parents=True)
+    for name in ("map.svg", "ours-annotated.svg"):
+        (place / name).write_text("old", encoding="utf-8")
+    with whole_folder(tmp_path / "out", force=True):
+        pass
+    assert [path.name for path in place.iterdir()] == ["ours-annotated.svg"]
+    (place / "ours-annotated.svg").rename(place / "map.svg")
+    with whole_folder(tmp_path / "out", force=True):
+        pass
+    assert not place.exists()
+
+
 def test_force_never_puts_an_old_file_over_a_new_one(tmp_path):
     """Whatever it is called, and whatever is said to be ours."""
     out = tmp_path / "out"
@@ -188,7 +202,7 @@ def test_a_name_that_is_too_long_is_refused(tmp_path):
 
 
 def test_results_read_again_are_the_results_that_were_written(tree, tmp_path):
-    written = write_results(tree, tmp_path / "out", about=ABOUT, pictures=False, read_seconds=1.5)
+    written = write_results(tree, tmp_path / "out", about=ABOUT, read_seconds=1.5)
     again = read_results(tmp_path / "out")
     assert again.about == written.about == ABOUT
     assert again.facts == written.facts
@@ -207,16 +221,31 @@ def test_the_map_is_kept(tree, tmp_path):
 
     squares = [box(k, 0, k + 1, 1) for k in range(len(items))]
     frame = geopandas.GeoDataFrame({"id": items}, geometry=squares, crs="EPSG:27700")
-    write_results(tree, tmp_path / "out", areas=Areas.read(frame), pictures=False)
+    write_results(tree, tmp_path / "out", areas=Areas.read(frame))
     areas = read_results(tmp_path / "out").areas
     assert areas is not None
     assert list(areas.items) == items
 
 
+def test_a_finish_that_fails_leaves_nothing(tree, tmp_path):
+    def fail(results: Results) -> None:
+        assert results.items["item"].is_unique
+        raise InputError("no ink")
+
+    with pytest.raises(InputError, match="no ink"):
+        write_results(tree, tmp_path / "out", finish=fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("noun", "one", "many"), [("ward", "ward", "wards"), ("city/cities", "city", "cities")]
+)
+def test_several_of_a_noun_have_an_s_or_what_is_said(noun, one, many):
+    assert (About(noun=noun).one, About(noun=noun).nouns) == (one, many)
+
+
 def test_times_add_up(tree, tmp_path):
-    seconds = write_results(
-        tree, tmp_path / "out", pictures=False, read_seconds=100
-    ).facts["seconds"]  # fmt: skip
+    seconds = write_results(tree, tmp_path / "out", read_seconds=100).facts["seconds"]
     assert seconds["read"] == 100
     parts = seconds["read"] + seconds["build"] + seconds["sample"]
     assert seconds["total"] == pytest.approx(parts, abs=1e-3)
@@ -225,7 +254,7 @@ def test_times_add_up(tree, tmp_path):
 def test_what_a_point_cannot_say_is_read_again_as_missing(tmp_path):
     counts = Counts.of(("a", "b", "NA"), [0, 1, 2], [1, 2, 0], [3, 3, 3], [1, 1, 1], [1, 1, 1])
     tree = fit(BradleyTerry(counts), MaximumLikelihood(), seed=1)
-    write_results(tree, tmp_path / "out", about=About(top=1), pictures=False)
+    write_results(tree, tmp_path / "out", about=About(top=1))
     items = read_results(tmp_path / "out").items
     assert set(items["item"]) == {"a", "b", "NA"}
     assert items["rank_q2.5"].isna().all()
@@ -257,14 +286,14 @@ def test_a_folder_without_results_says_what_it_lacks(tmp_path):
     ],
 )
 def test_a_spoilt_file_is_named(tree, tmp_path, name, text, words):
-    write_results(tree, tmp_path / "out", pictures=False)
+    write_results(tree, tmp_path / "out")
     (tmp_path / "out" / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=words):
         read_results(tmp_path / "out")
 
 
 def test_the_question_may_be_changed_afterwards(tree, tmp_path):
-    write_results(tree, tmp_path / "out", about=ABOUT, pictures=False)
+    write_results(tree, tmp_path / "out", about=ABOUT)
     path = tmp_path / "out" / "study.json"
     said = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(said | {"question": "Which is younger?"}), encoding="utf-8")

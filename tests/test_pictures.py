@@ -1,198 +1,253 @@
-"""Pictures: everything that is to be seen is drawn, and the same twice over."""
+"""Every picture together: which there are, their words, their letters, the same twice over."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import warnings
+from collections.abc import Iterator
 
-import geopandas
+import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
-from matplotlib.collections import PatchCollection
-from matplotlib.colors import to_rgba
-from shapely import box
 
+from drawings import RISK, results_of, squares, table_of, texts, words
 from tiewise.core.areas import Areas
-from tiewise.results.pictures import HIGH, LOW, MOST_SHOWN, quality_map, ranking, save
+from tiewise.core.beliefs import Fixed
+from tiewise.core.graph import Graph
+from tiewise.core.model import BradleyTerry
+from tiewise.core.prior import Network
+from tiewise.core.simulate import Truth, simulate_counts
+from tiewise.engines.caron_doucet import CaronDoucet
+from tiewise.engines.laplace import Laplace
+from tiewise.engines.maximum_likelihood import MaximumLikelihood
+from tiewise.engines.transport import Transport
+from tiewise.results.canvas import DPI, WIDTH, save, text_width, wrapped
+from tiewise.results.fit import fit
+from tiewise.results.folder import PICTURES, About, read_results, write_results
+from tiewise.results.pictures import draw, quality_map, ranking
+
+CHAINS = {"traces", "ranks", "autocorrelation"}
+MAPS = {"map", "map-uncertainty", "map-faded", "map-top"}
+ODD = [
+    "$5 and $6", "\\frac{$}", "two\nlines", "x" * 200, "<b>&amp;", '"quoted"', "مدينة النور",
+    "שכונת הגנים", "日本橋", "👍", "Twin", "Twin",
+]  # fmt: skip
 
 
-def table_of(count: int, **columns: object) -> pd.DataFrame:
-    """A table of items, from quality 2 down to −2, with intervals half a unit either way."""
-    middle = np.linspace(2, -2, count)
-    told = {
-        "item": [str(k + 1) for k in range(count)], "name": [f"Ward {k + 1}" for k in range(count)],
-        "mean": middle, "median": middle, "sd": 0.25, "q2.5": middle - 0.5, "q97.5": middle + 0.5,
-        "comparisons": 10,
-    }  # fmt: skip
-    return pd.DataFrame(told | columns)
+@pytest.fixture(scope="module")
+def county(tmp_path_factory):
+    """Twelve wards on a map, one of them never compared, fitted and read again."""
+    areas = Areas.made_up(12, seed=5)
+    prior, rng = Network(Graph.from_areas(areas)), np.random.default_rng(5)
+    truth = Truth.drawn(prior, Fixed(1.5), Fixed(0.5), rng)
+    asked = Truth(areas.items[1:], truth.quality[1:], truth.tie, truth.variance)
+    tree = fit(
+        BradleyTerry(simulate_counts(asked, 200, rng), prior), Transport(draws=640), seed=1,
+        names=dict(zip(areas.items, areas.names, strict=True)),
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("county") / "out"
+    write_results(tree, folder, about=RISK, areas=areas)
+    return read_results(folder)
 
 
-def squares(count: int, *, crs: str | None = "EPSG:27700", **columns: object) -> Areas:
-    """Squares in a row, a kilometre each."""
-    shapes = [box(1000 * k, 0, 1000 * (k + 1), 1000) for k in range(count)]
-    ids = {"id": [str(k + 1) for k in range(count)]}
-    return Areas.read(geopandas.GeoDataFrame(ids | columns, geometry=shapes, crs=crs))
+@pytest.fixture(scope="module")
+def pictures(county):
+    return {picture.name: picture for picture in draw(county)}
 
 
-def patches(figure) -> list[PatchCollection]:
-    return [c for c in figure.axes[0].collections if isinstance(c, PatchCollection)]
+# Which there are.
 
 
-def colours(figure) -> np.ndarray:
-    """Red, green, blue, alpha of each area, in the order of the map."""
-    filled = patches(figure)[0]
-    return filled.to_rgba(filled.get_array())
+def test_there_is_every_picture_in_its_order(pictures):
+    assert tuple(pictures) == PICTURES
 
 
-def words(figure) -> str:
-    figure.draw_without_rendering()
-    texts = figure.findobj(lambda thing: hasattr(thing, "get_text"))
-    return "\n".join(text.get_text() for text in texts)
+def test_pictures_come_one_at_a_time(county):
+    """A report of twenty would else hold twenty figures at once."""
+    begun = draw(county)
+    assert isinstance(begun, Iterator)
+    assert next(begun).name == "map"
 
 
-def rows(figure) -> list[str]:
-    """The labels of a ranking as they are seen, top first."""
-    labels = [label.get_text().replace(r"\$", "$") for label in figure.axes[0].get_yticklabels()]
-    heights = figure.axes[0].get_yticks()
-    return [label for _, label in sorted(zip(heights, labels, strict=True), reverse=True)]
+def test_without_geometry_there_is_everything_but_maps(village, tmp_path):
+    results = write_results(fit(village.model, Transport(draws=400), seed=1), tmp_path / "out")
+    assert {picture.name for picture in draw(results)} == set(PICTURES) - MAPS
 
 
-# The map.
+@pytest.mark.parametrize(
+    ("engine", "missing"),
+    [
+        (Laplace(draws=200), CHAINS),
+        (MaximumLikelihood(), CHAINS | {"map-top", "parameters", "prior-to-posterior"}),
+        (CaronDoucet(draws=400), {"prior-to-posterior"}),
+    ],
+)
+def test_an_engine_has_the_pictures_that_it_can_fill(engine, missing, village, tmp_path):
+    model = BradleyTerry(village.counts)
+    areas = squares(8, name=list(village.counts.items))
+    areas = Areas(village.counts.items, areas.names, None, areas.geometry)
+    results = write_results(fit(model, engine, seed=1), tmp_path / "out", areas=areas)
+    assert {picture.name for picture in draw(results)} == set(PICTURES) - missing
 
 
-def test_red_is_higher_blue_lower_and_white_the_average():
-    figure = quality_map(table_of(5), squares(5), question="Which?")
-    red, _, blue, _ = colours(figure).T
-    warmth = red - blue
-    assert (warmth[:2] > 0.2).all()
-    assert (warmth[3:] < -0.2).all()
-    assert colours(figure)[2].min() > 0.95
+def test_without_ties_there_is_no_curve_of_ties(village, tmp_path):
+    model = BradleyTerry(village.counts.without_ties(), tie=None, variance=Fixed(1.0))
+    results = write_results(fit(model, Transport(draws=400), seed=1), tmp_path / "out")
+    names = {picture.name for picture in draw(results)}
+    assert names == set(PICTURES) - MAPS - {"tie-curve", "parameters"}
 
 
-def test_the_map_follows_ids_and_not_the_order_of_rows():
-    straight = quality_map(table_of(5), squares(5), question="Which?")
-    turned = quality_map(table_of(5).iloc[::-1], squares(5), question="Which?")
-    assert np.array_equal(colours(straight), colours(turned))
-    assert not np.array_equal(colours(straight)[0], colours(straight)[4])
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_study_of_next_to_nothing_has_pictures(count):
+    """One item, or two: nothing to rank, but nothing to stumble over either."""
+    draws = None if count == 2 else np.zeros((4, 100, 1))
+    results = results_of(table_of(count), squares(count), about=About(top=1), draws=draws,
+                         pairs=[(0, count - 1, 5, 5, 5)])  # fmt: skip
+    names = {picture.name for picture in draw(results)}
+    assert {"map", "ranking"} <= names
 
 
-def test_areas_nobody_compared_are_hatched_and_explained():
-    table = table_of(5, comparisons=[10, 0, 10, 10, 0])
-    figure = quality_map(table, squares(5), question="Which?")
-    hatched = [patch for patch in patches(figure) if patch.get_hatch()]
-    assert len(hatched) == 1
-    left = sorted(path.vertices[:, 0].min() for path in hatched[0].get_paths())
-    assert left == [1000, 4000]
-    assert "never compared" in words(figure)
+# Words for those who cannot see them.
 
 
-def test_a_map_where_all_were_compared_has_no_hatching():
-    figure = quality_map(table_of(5), squares(5), question="Which?")
-    assert not any(patch.get_hatch() for patch in patches(figure))
-    assert "never compared" not in words(figure)
+def test_every_picture_is_told_in_a_sentence_or_two(pictures):
+    for picture in pictures.values():
+        assert 40 < len(picture.alt) < 600
+        assert picture.alt.endswith(".")
+        assert "nan" not in picture.alt
+        assert "\n" not in picture.alt
+        assert 0 < len(picture.title) < 30
 
 
-def test_groups_are_outlined_where_there_are_any():
-    plain = quality_map(table_of(4), squares(4), question="Which?")
-    grouped = squares(4, group=["east", "east", "west", ""])
-    figure = quality_map(table_of(4), grouped, question="Which?")
-    extra = len(figure.axes[0].collections) - len(plain.axes[0].collections)
-    assert extra == 1
-    outlines = figure.axes[0].collections[-1].get_paths()
-    assert len(outlines) == 3
+def test_the_words_tell_what_was_found(county, pictures):
+    table = county.items
+    for name in ("map", "ranking"):
+        for k in (0, 1, 2, -1):
+            assert table["name"].iloc[k] in pictures[name].alt
+    likeliest = table.loc[table["top_k_probability"].idxmax(), "name"]
+    assert likeliest in pictures["map-top"].alt
+    assert table.loc[table["sd"].idxmax(), "name"] in pictures["map-uncertainty"].alt
+    clear = int((table["q2.5"] > 0).sum()), int((table["q97.5"] < 0).sum())
+    assert (
+        "of {} lies wholly above the average, that of {} below".format(*clear)
+        in pictures["ranking"].alt
+    )
+    tie = county.tree["posterior/tie"].to_numpy()
+    assert f"{100 * np.median(np.tanh(tie / 2)):.0f} %" in pictures["tie-curve"].alt
+    assert f"{np.median(tie):.2f}" in pictures["parameters"].alt
 
 
-@pytest.mark.parametrize("crs", ["EPSG:27700", "EPSG:4326", None])
-def test_a_map_is_drawn_whatever_its_coordinates(crs, tmp_path):
-    shapes = [box(0.01 * k, 55, 0.01 * (k + 1), 55.01) for k in range(3)]
-    frame = geopandas.GeoDataFrame({"id": ["1", "2", "3"]}, geometry=shapes, crs=crs)
-    figure = quality_map(table_of(3), Areas.read(frame), question="Which?")
-    save(figure, tmp_path / "map.png")
-    assert (tmp_path / "map.png").stat().st_size > 5000
+def test_an_item_nobody_compared_is_never_named_as_if_it_had_been(county, pictures):
+    (silent,) = county.items.loc[county.items["comparisons"] == 0, "name"]
+    for picture in pictures.values():
+        assert picture.alt.count(silent) == picture.alt.count(f"{silent} (never compared)")
+    for name in (*MAPS, "ranking", "prior-to-posterior"):
+        assert "1 ward was never compared and is marked" in pictures[name].alt
 
 
-def test_equal_qualities_are_a_white_map():
-    table = table_of(3, median=0.0)
-    assert colours(quality_map(table, squares(3), question="Which?")).min() > 0.95
+# Letters.
 
 
-# The ranking.
+def page_of(figure):
+    """How far every text reaches beyond the page, in points; negative inside it."""
+    figure.set_dpi(DPI)
+    width, height = figure.get_size_inches() * DPI
+    for text in texts(figure):
+        box = text.get_window_extent()
+        over = max(-box.x0, -box.y0, box.x1 - width, box.y1 - height)
+        yield text.get_text(), over * 72 / DPI
 
 
-def test_the_highest_stands_on_top():
-    assert rows(ranking(table_of(12), question="Which?")) == [f"Ward {k}" for k in range(1, 13)]
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_no_letter_is_cut_off_or_too_small_to_read(pictures):
+    """On a page 5 inches wide; 9 points are 8 pixels on the narrowest phone."""
+    for picture in pictures.values():
+        assert picture.figure.get_size_inches()[0] * 72 == WIDTH
+        for said, over in page_of(picture.figure):
+            assert over <= 0, f"{picture.name}: {said}"
+        assert all(text.get_size() >= 9 for text in texts(picture.figure))
 
 
-def test_colour_says_whether_the_interval_holds_the_average():
-    figure = ranking(table_of(5), question="Which?")
-    dots = figure.axes[0].collections[1].get_facecolor()
-    assert np.allclose(dots[0], to_rgba(HIGH))
-    assert np.allclose(dots[-1], to_rgba(LOW))
-    assert not any(np.allclose(dots[2], to_rgba(colour)) for colour in (HIGH, LOW))
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("size", [12, 300])
+def test_long_words_stay_on_the_page(size):
+    about = About(
+        question="Which of these two places would you rather not walk through at night? " * 3,
+        higher="a much higher risk of everything that can go wrong " * 2,
+        lower="Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 2,
+        noun="neighbourhood/neighbourhoods",
+        top=3,
+    )
+    table = table_of(size, name=[ODD[k % 12] for k in range(size)], comparisons=np.arange(size) % 7)
+    for picture in draw(results_of(table, squares(size), about=about)):
+        for said, over in page_of(picture.figure):
+            assert over <= 0, f"{picture.name}: {said}"
 
 
-def test_of_many_items_both_ends_are_shown_and_the_rest_counted():
-    figure = ranking(table_of(200), question="Which?")
-    shown = rows(figure)
-    half = MOST_SHOWN // 2
-    assert shown[:half] == [f"Ward {k}" for k in range(1, half + 1)]
-    assert shown[half:] == [f"Ward {k}" for k in range(200 - half + 1, 201)]
-    assert f"{200 - MOST_SHOWN} more between" in words(figure)
-
-
-def test_names_that_occur_twice_are_told_apart_by_id():
-    table = table_of(4, name=["Kitonga", "Masaki", "Ada", "Kitonga"])
-    assert rows(ranking(table, question="Which?")) == [
-        "Kitonga (1)", "Masaki", "Ada", "Kitonga (4)",
-    ]  # fmt: skip
-
-
-def test_odd_names_are_drawn_as_they_are(tmp_path):
-    """Dollars are not mathematics, a name is one line, and none is endless."""
-    names = ["$5 and $6", "a$b", "$\\frac{", "two\nlines", "x" * 200, "[b]", "\x1b[31m", "100 %"]
-    figure = ranking(table_of(8, name=names), question="Is it $5 or $10?")
-    shown = rows(figure)
-    assert shown[:4] == ["$5 and $6", "a$b", "$\\frac{", "two lines"]
-    assert shown[4] == "x" * 31 + "…"
-    assert shown[5:] == ["[b]", "[31m", "100 %"]
-    save(figure, tmp_path / "ranking.svg")
-    for text in figure.axes[0].get_yticklabels():
-        assert text._preprocess_math(text.get_text())[1] is not True, "this would be mathematics"
-
-
-def test_a_long_question_is_wrapped():
-    figure = ranking(table_of(3), question="Which of these two places " * 5)
-    lines = figure.get_suptitle().splitlines()
-    assert len(lines) > 1
-    assert max(map(len, lines)) <= 60
-
-
-@pytest.mark.parametrize("count", [2, 3, MOST_SHOWN, MOST_SHOWN + 1])
-def test_any_number_of_items_can_be_ranked(count, tmp_path):
-    save(ranking(table_of(count), question="Which?"), tmp_path / "ranking.png")
-    assert (tmp_path / "ranking.png").stat().st_size > 5000
-
-
-# Both.
+def test_a_line_is_broken_before_it_is_too_wide():
+    text = "Which of these two places " * 5 + "y" * 200
+    lines = wrapped(text, 13, 340, weight="bold", most=20)
+    assert len(lines) > 3
+    assert max(text_width(line, 13, "bold") for line in lines) <= 340
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert wrapped(text, 13, 340, most=2)[-1].endswith("…")
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
-def test_the_same_input_gives_the_same_bytes(kind, tmp_path):
-    table, areas = table_of(4, comparisons=[1, 0, 2, 3]), squares(4, group=["a", "a", "b", "b"])
+def test_no_name_makes_a_warning(kind, tmp_path):
+    table = table_of(12, name=ODD)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for picture in draw(results_of(table, squares(12), about=About(question="哪个？ 👍"))):
+            save(picture.figure, tmp_path / f"{picture.name}.{kind}")
+
+
+# Files.
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_same_results_give_the_same_bytes(kind, county, tmp_path):
     for turn in ("one", "two"):
-        save(ranking(table, question="Which?"), tmp_path / f"{turn}-ranking.{kind}")
-        save(quality_map(table, areas, question="Which?"), tmp_path / f"{turn}-map.{kind}")
-    for what in ("ranking", "map"):
-        one, two = (Path(tmp_path, f"{turn}-{what}.{kind}").read_bytes() for turn in ("one", "two"))
-        assert one == two
+        (tmp_path / turn).mkdir()
+        for picture in draw(read_results(county.folder)):
+            save(picture.figure, tmp_path / turn / f"{picture.name}.{kind}")
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
-@pytest.mark.parametrize("draw", ["map", "ranking"])
-def test_every_picture_says_what_higher_means(draw):
-    table = table_of(3)
-    if draw == "map":
-        figure = quality_map(table, squares(3), question="Which is older?")
-    else:
-        figure = ranking(table, question="Which is older?")
-    assert "higher: chosen more often" in words(figure)
-    assert "Which is older?" in words(figure)
+def test_a_users_own_style_does_not_change_a_picture(tmp_path):
+    results = results_of(table_of(4), squares(4))
+    save(quality_map(results), tmp_path / "one.svg")
+    with mpl.rc_context({"font.size": 30, "figure.facecolor": "black", "svg.fonttype": "none"}):
+        save(quality_map(results), tmp_path / "two.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_a_users_own_font_is_used(tmp_path):
+    with mpl.rc_context({"font.family": "DejaVu Serif"}):
+        save(ranking(results_of(table_of(3))), tmp_path / "ranking.svg")
+    assert "DejaVuSerif" in (tmp_path / "ranking.svg").read_text(encoding="utf-8")
+
+
+def test_drawing_leaves_settings_as_they_were():
+    before = dict(mpl.rcParams)
+    quality_map(results_of(table_of(3), squares(3)))
+    assert dict(mpl.rcParams) == before
+
+
+def test_lines_are_written_to_the_hundredth_of_a_point(tmp_path):
+    figure = quality_map(results_of(table_of(3), squares(3)))
+    save(figure, tmp_path / "light.svg")
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(tmp_path / "heavy.svg")
+    text = (tmp_path / "light.svg").read_text(encoding="utf-8")
+    paths = [part.split('"')[0] for part in text.split(' d="')[1:]]
+    numbers = [number for path in paths for number in path.split() if "." in number]
+    assert len(numbers) > 100
+    assert all(len(number.split(".")[1]) <= 2 for number in numbers)
+
+
+def test_a_picture_can_be_changed():
+    figure = quality_map(results_of(table_of(3), squares(3)), title="Another title")
+    figure.axes[0].text(1, 1, "our office")
+    assert "our office" in words(figure)
+    assert "Another title" in words(figure)

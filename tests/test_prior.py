@@ -10,6 +10,8 @@ from scipy.spatial.distance import pdist, squareform
 
 from tiewise.core import beliefs
 from tiewise.core.beliefs import (
+    TIE_PRIORS,
+    VARIANCE_PRIORS,
     Exponential,
     Fixed,
     Gamma,
@@ -18,6 +20,8 @@ from tiewise.core.beliefs import (
     InverseGamma,
     Threshold,
     Uniform,
+    say,
+    spoken,
 )
 from tiewise.core.graph import Graph
 from tiewise.core.prior import Covariance, Distance, Independent, Network, Precision
@@ -329,3 +333,24 @@ def test_no_tie_prior_is_left_out():
     """Every belief about δ in the package is held against SciPy above."""
     known = {type(prior) for prior, _ in TIES.values()}
     assert known == set(beliefs.TiePrior.__subclasses__())
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        *((f"{name}({numbers})", TIE_PRIORS) for name, numbers in (
+            ("exponential", "0.01"), ("gamma", "2, 3"), ("half-normal", "0.7"),
+            ("uniform", "0.1, 1.2"), ("fixed", "0.5"))),
+        *((f"{name}({numbers})", VARIANCE_PRIORS) for name, numbers in (
+            ("inverse-gamma", "0.01, 0.01"), ("half-normal", "2"), ("fixed", "1"))),
+    ],
+)  # fmt: skip
+def test_a_prior_says_what_was_said(words, kinds):
+    assert say(spoken(words, kinds)) == words
+
+
+def test_a_prior_of_ones_own_says_its_repr():
+    class Stubborn(Exponential):
+        pass
+
+    assert "Stubborn" in say(Stubborn())

@@ -15,6 +15,7 @@ from xarray import DataArray, Dataset, DataTree
 from tiewise.core.beliefs import Fixed
 from tiewise.core.counts import Counts
 from tiewise.core.model import BradleyTerry
+from tiewise.core.prior import Independent
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
@@ -239,6 +240,18 @@ def test_the_tree_remembers_the_study(study):
     assert tree.attrs["digest"] == study.digest()
     assert json.loads(tree.attrs["settings"])["draws"] == 50
     assert json.loads(tree.attrs["model"])["quality"] == "independent qualities"
+
+
+@pytest.mark.parametrize("kind", ["network", "independent"])
+def test_the_tree_remembers_how_wide_the_prior_was(village, kind):
+    """The standard deviations of qualities drawn from the prior, each draw centred."""
+    prior = village.model.prior if kind == "network" else Independent(village.counts.items)
+    tree = fit(BradleyTerry(village.counts, prior), Laplace(draws=50), seed=2)
+    spread = np.eye(8) if kind == "independent" else prior.covariance()
+    draws = np.random.default_rng(2).multivariate_normal(np.zeros(8), spread, 40_000)
+    drawn = (draws - draws.mean(axis=1, keepdims=True)).std(axis=0)
+    # The relative error of such a standard deviation is 1/√(2·40,000) = 0.0035: five of them.
+    assert np.allclose(tree["constant_data/prior_sd"], drawn, rtol=0.0177)
 
 
 def test_warnings_speak_of_what_the_data_lack():

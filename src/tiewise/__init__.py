@@ -29,10 +29,15 @@ _HOMES = {
     "tiewise.engines.metropolis": ["Metropolis"],
     "tiewise.engines.maximum_likelihood": ["MaximumLikelihood"],
     "tiewise.engines.transport": ["Transport"],
+    "tiewise.results.briefing": ["write_briefing"],
     "tiewise.results.fit": ["fit"],
     "tiewise.results.folder": ["About", "Results", "read_results", "write_results"],
+    "tiewise.results.report": ["reword", "write_report"],
     "tiewise.results.summaries": ["parameters", "preference", "summarise", "tie_curve"],
     "tiewise.analysis": ["Surroundings", "analyse", "build_model"],
+    "tiewise.study.study": ["Study"],
+    "tiewise.study.making": ["check_study", "new_study"],
+    "tiewise.web.serve": ["serve"],
     "tiewise.errors": ["InputError", "InputWarning"],
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

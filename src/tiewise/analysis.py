@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -162,7 +163,7 @@ def analyse(
     seed: int | None = None,
     about: About | None = None,
     columns: Mapping[str, str] | None = None,
-    pictures: bool = True,
+    report: bool = True,
     force: bool = False,
     watch: Watch = unwatched,
     **model: Any,
@@ -187,7 +188,8 @@ def analyse(
     about = about or About()
     about = replace(
         about,
-        top=min(about.top, built.size),
+        # Everybody is among the top of as many as there are.
+        top=min(about.top, max(built.size - 1, 1)),
         source=about.source or comparisons.source,
         groups=around.areas is not None and around.areas.groups is not None,
     )
@@ -196,9 +198,15 @@ def analyse(
         said = f"{comparisons.ties} tied judgements were left out of the fit (--no-ties)."
         tree.attrs["warnings"] = json.dumps([said, *json.loads(tree.attrs["warnings"])])
     return write_results(
-        tree, out, about=about, areas=around.areas, pictures=pictures, force=force,
-        read_seconds=read,
+        tree, out, about=about, areas=around.areas, force=force, read_seconds=read,
+        finish=partial(_reported, watch=watch) if report else None,
     )  # fmt: skip
+
+
+def _reported(results: Results, watch: Watch) -> None:
+    from tiewise.results.report import write_report
+
+    write_report(results, watch=watch)
 
 
 def _warn_nameless(model: BradleyTerry, around: Surroundings) -> None:

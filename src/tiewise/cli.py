@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tiewise.cli_study import COMMANDS, DATABASE, is_study, to_fit
 from tiewise.errors import InputError, InputWarning
 
 if TYPE_CHECKING:
@@ -137,6 +138,14 @@ _MODEL = _options(
 )
 
 
+_WORDS = _options(
+    click.option("--question", help="what the judges were asked; it heads the results"),
+    click.option("--higher", help="what a high quality means, such as 'higher risk'"),
+    click.option("--lower", help="what a low quality means, such as 'lower risk'"),
+    click.option("--noun", help="what an item is called: 'ward', or 'city/cities'"),
+)
+
+
 @main.command()
 @click.argument("file")
 @_MAP
@@ -149,37 +158,40 @@ _MODEL = _options(
 @click.option("--draws", type=click.IntRange(100), help="how many draws to keep, over all chains")
 @click.option("--seed", type=click.IntRange(0), help="the same seed gives the same results")
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="k of 'top k'")
-@click.option("--question", help="what the judges were asked; it heads the results")
+@_WORDS
 @click.option("--out", help="folder for the results; default: FILE's name and -results")
 @click.option("--force", is_flag=True, help="overwrite results that are there")
 @click.option("--no-report", is_flag=True, help="tables only: no pictures, no report")
 @click.option("--json", "as_json", is_flag=True, help="print fit.json instead of a table")
+@DATABASE
 def fit(file: str, **given: Any) -> None:
     """Fit judgements in FILE and write a results folder.
 
-    FILE is CSV, TSV, XLSX or Parquet; its format is recognised by its columns. Higher quality means
-    chosen more often.
+    FILE is CSV, TSV, XLSX or Parquet; its format is recognised by its columns. Or it is the folder
+    of a study. Higher quality means chosen more often.
     """
     from tiewise.analysis import Surroundings, analyse
     from tiewise.results.folder import About
 
+    source: object = file
+    if is_study(file):
+        source, given = to_fit(file, given)
     around = Surroundings.read(
         areas=given["areas"], id=given["id_"], name=given["name"], group=given["group"],
         edges=given["edges"], names=given["names"], matrix=given["matrix"],
         join_islands=given["join_islands"],
     )  # fmt: skip
     _say_map(around)
-    question = {"question": given["question"]} if given["question"] else {}
     with _progress() as watch:
         results = analyse(
-            file,
+            source,
             given["out"] or f"{Path(file).stem}-results",
             around=around,
             engine=_engine(given["engine"], given["draws"]),
             seed=given["seed"],
-            about=About(top=given["top"], source=Path(file).name, **question),
+            about=About(top=given["top"], source=Path(file).name, **_words(given)),
             columns=_columns(given),
-            pictures=not given["no_report"],
+            report=not given["no_report"],
             force=given["force"],
             watch=watch,
             prior=given["prior"],
@@ -193,6 +205,11 @@ def fit(file: str, **given: Any) -> None:
         from tiewise.results.telling import tell
 
         tell(results)
+
+
+def _words(given: dict[str, Any]) -> dict[str, Any]:
+    said = {key: given[key] for key in ("question", "higher", "lower", "noun")}
+    return {key: words for key, words in said.items() if words}
 
 
 def _columns(given: dict[str, Any]) -> dict[str, str]:
@@ -274,6 +291,52 @@ def _progress() -> Iterator[Watch]:
 
 
 @main.command()
+@click.argument("folder", metavar="DIR")
+@_WORDS
+@click.option("--top", type=click.IntRange(1), help="k of 'top k'")
+def report(folder: str, **given: Any) -> None:
+    """Write the pictures and report.html of the results folder DIR again.
+
+    What is said here is kept in study.json; nothing is fitted again.
+    """
+    from tiewise.results.folder import read_results
+    from tiewise.results.report import reword
+
+    top = {"top": given["top"]} if given["top"] is not None else {}
+    with _progress() as watch:
+        page = reword(read_results(folder), watch=watch, **_words(given), **top)
+    click.echo(f"Report in {page}")
+
+
+@main.command()
+@click.argument("folder", metavar="DIR", required=False)
+@click.option("--title", help="what the briefing is called; default: the question")
+@_WORDS
+@click.option("--organisation", default="", help="whose briefing it is; it stands at the top")
+@click.option("--contact", multiple=True, help="whom to ask: a line of text; may be said again")
+@click.option("--template", help="a Typst file of your own in place of ours")
+@click.option("--save-template", metavar="FILE", help="write our template to FILE, and no briefing")
+@click.option("--out", help="the PDF; default: briefing.pdf in DIR")
+@click.option("--force", is_flag=True, help="overwrite what is there")
+def briefing(folder: str | None, **given: Any) -> None:
+    """Write a two-page briefing, a PDF for non-specialists, on the results in DIR."""
+    from tiewise.results.briefing import write_briefing, write_template
+    from tiewise.results.folder import read_results
+
+    if given["save_template"]:
+        click.echo(f"Template in {write_template(given['save_template'], force=given['force'])}")
+        return
+    if folder is None:
+        raise click.UsageError("Missing argument 'DIR'.", ctx=click.get_current_context())
+    place = write_briefing(
+        read_results(folder), title=given["title"], organisation=given["organisation"],
+        contacts=given["contact"], template=given["template"], out=given["out"],
+        force=given["force"], **_words(given),
+    )  # fmt: skip
+    click.echo(f"Briefing in {place}")
+
+
+@main.command()
 @click.argument("out")
 @click.option("--county", type=click.IntRange(4), help="a made-up county of this many wards")
 @click.option("--items", type=click.IntRange(2), help="this many independent items")
@@ -325,6 +388,10 @@ def data(name: str, out: str | None, force: bool) -> None:
     with whole_folder(place, force=force, ours=DATA_FILES) as folder:
         written = ", ".join(sorted(path.name for path in found.write(folder)))
     click.echo(f"{found.about}\nWritten to {place}: {written}")
+
+
+for _command in COMMANDS:
+    main.add_command(_command)
 
 
 if __name__ == "__main__":

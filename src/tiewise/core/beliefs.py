@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, is_dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -348,3 +348,12 @@ def spoken(text: str, kinds: Mapping[str, Callable[..., Kind]]) -> Kind:
             raise
         takes = ", ".join(inspect.signature(kinds[said[1]]).parameters)
         raise InputError(f"{text!r}: {said[1]} takes numbers, ({takes})") from None
+
+
+def say(prior: VariancePrior | TiePrior | Fixed) -> str:
+    """A prior in the words that `spoken` understands; its repr where there are none."""
+    both: list[tuple[str, object]] = [*VARIANCE_PRIORS.items(), *TIE_PRIORS.items()]
+    name = next((name for name, kind in both if type(prior) is kind), None)
+    if name is None or not is_dataclass(prior):
+        return repr(prior)
+    return f"{name}({', '.join(f'{number:g}' for number in astuple(prior))})"

@@ -112,8 +112,14 @@ def _quantiles(size: int) -> Floats:
     return np.array([np.nan, np.nan, *scores])
 
 
-def _effective(draws: Floats) -> Floats:
-    """Effective sample size of (chains, draws, parameters), by Geyer's monotone sequence."""
+def autocorrelation(draws: Floats) -> Floats:
+    """How alike draws (chains, draws) are that lie so many apart: 1 at lag 0, 0 where unrelated."""
+    rho, _ = _correlations(draws[:, :, None])
+    return rho[:, 0]
+
+
+def _correlations(draws: Floats) -> tuple[Floats, Floats]:
+    """Autocorrelations (lags, parameters), of which differences of chains are a part; variances."""
     chains, number, _ = draws.shape
     covariance = _autocovariance(draws)
     within = covariance[0] * number / (number - 1)
@@ -121,6 +127,13 @@ def _effective(draws: Floats) -> Floats:
     with np.errstate(all="ignore"):
         rho = 1 - (within - covariance) / total
     rho[0] = 1.0
+    return rho, total
+
+
+def _effective(draws: Floats) -> Floats:
+    """Effective sample size of (chains, draws, parameters), by Geyer's monotone sequence."""
+    chains, number, _ = draws.shape
+    rho, total = _correlations(draws)
     # The last few lags rest on a few products each and are left out.
     last = max((number - 3) // 2, 1)
     pairs = rho[0 : 2 * last : 2] + rho[1 : 2 * last : 2]

@@ -15,6 +15,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from xarray import Dataset, DataTree
 
+from tiewise.core.beliefs import say
 from tiewise.core.counts import COLUMNS
 from tiewise.core.kernels import is_compiled
 from tiewise.core.model import BradleyTerry
@@ -106,11 +107,11 @@ def _explored(
 
 
 def describe(model: BradleyTerry) -> dict[str, str]:
-    """The model in words: priors of quality, variance and threshold."""
+    """The model in words, as the command takes them: priors of quality, variance and threshold."""
     return {
         "quality": model.prior.describe(),
-        "variance": repr(model.variance),
-        "tie": "no ties" if model.tie is None else repr(model.tie),
+        "variance": say(model.variance),
+        "tie": "no ties" if model.tie is None else say(model.tie),
     }
 
 
@@ -153,6 +154,15 @@ def _drawn_again(draws: Draws, rng: np.random.Generator) -> Draws:
     )
 
 
+def _prior_sd(model: BradleyTerry) -> Floats:
+    """Standard deviation of each centred quality before any judgement, where α is 1."""
+    if model.factor is None:
+        return np.full(model.size, np.sqrt(1 - 1 / model.size))
+    level = model.factor.mean(axis=0)
+    out: Floats = np.sqrt(((model.factor - level) ** 2).sum(axis=1))
+    return out
+
+
 def _tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> DataTree:
     """Draws and data as ArviZ lays them out. By hand: arviz-base would load Matplotlib."""
     counts, item, sample = model.counts, ["item"], ["chain", "draw"]
@@ -160,6 +170,7 @@ def _tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> DataTr
         {
             "name": (item, np.array([names.get(i, i) for i in model.items])),
             "comparisons": (item, counts.per_item()),
+            "prior_sd": (item, _prior_sd(model)),
             "skips": counts.skips,
             "judges": -1 if counts.judges is None else len(counts.judges),
         },

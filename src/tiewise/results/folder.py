@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -24,9 +24,16 @@ from tiewise.results.summaries import parameters, summarise
 if TYPE_CHECKING:
     from tiewise.core.areas import Areas
 
+PICTURES = (
+    "map", "map-uncertainty", "map-faded", "map-top", "ranking", "tie-curve", "parameters",
+    "prior-to-posterior", "traces", "ranks", "autocorrelation",
+)  # fmt: skip
+"""Names of the files in the folder `pictures`, each as SVG and as PNG."""
+
 OURS = (
     "items.csv", "parameters.csv", "fit.json", "posterior.nc", "study.json", "areas.gpkg",
-    "map.png", "map.svg", "ranking.png", "ranking.svg",
+    "report.html", "briefing.pdf",
+    *(f"{name}.{kind}" for name in PICTURES for kind in ("svg", "png")),
 )  # fmt: skip
 
 
@@ -35,10 +42,23 @@ class About:
     """What the study asked, and how its results are to be told."""
 
     question: str = "Which has the higher quality?"
-    higher: str = "chosen more often"
+    higher: str = "higher quality"
+    lower: str = "lower quality"
+    noun: str = "item"
     top: int = 5
     source: str = ""
     groups: bool = False
+
+    @property
+    def nouns(self) -> str:
+        """What several items are called: as said after a stroke (`city/cities`), else with an s."""
+        one, _, many = self.noun.partition("/")
+        return many or f"{one}s"
+
+    @property
+    def one(self) -> str:
+        """What an item is called."""
+        return self.noun.partition("/")[0]
 
 
 @dataclass(frozen=True)
@@ -145,11 +165,14 @@ def write_results(
     *,
     about: About | None = None,
     areas: Areas | None = None,
-    pictures: bool = True,
     force: bool = False,
     read_seconds: float = 0.0,
+    finish: Callable[[Results], object] | None = None,
 ) -> Results:
-    """Write the results folder beside its place and move it there when it is whole."""
+    """Write the results folder beside its place and move it there when it is whole.
+
+    `finish` may add to it, such as a report (`write_report`), before it is moved.
+    """
     about = about or About()
     facts = fit_facts(tree, read_seconds=read_seconds)
     with whole_folder(Path(out), force=force) as folder:
@@ -161,20 +184,9 @@ def write_results(
         tree.to_netcdf(folder / "posterior.nc", engine="h5netcdf")
         if areas is not None:
             areas.to_gpkg(folder / "areas.gpkg")
-        if pictures:
-            _write_pictures(folder, table, about, areas)
+        if finish is not None:
+            finish(Results(folder, tree, about, facts))
     return Results(Path(out), tree, about, facts)
-
-
-def _write_pictures(folder: Path, table: pd.DataFrame, about: About, areas: Areas | None) -> None:
-    from tiewise.results import pictures
-
-    drawn = {"ranking": pictures.ranking(table, question=about.question)}
-    if areas is not None:
-        drawn["map"] = pictures.quality_map(table, areas, question=about.question)
-    for name, figure in drawn.items():
-        pictures.save(figure, folder / f"{name}.svg")
-        pictures.save(figure, folder / f"{name}.png")
 
 
 def read_results(folder: str | Path) -> Results:
@@ -247,6 +259,13 @@ def _beside(place: Path, ours: Collection[str]) -> Iterator[Path]:
 
 def _carry_over(old: Path, new: Path, ours: Collection[str]) -> None:
     for entry in old.iterdir():
+        if entry.name == "pictures" and entry.is_dir() and not entry.is_symlink():
+            # Ours and the user's may lie in it side by side.
+            (new / entry.name).mkdir(exist_ok=True)
+            _carry_over(entry, new / entry.name, ours)
+            if not any((new / entry.name).iterdir()):
+                (new / entry.name).rmdir()
+            continue
         if entry.name in ours or (new / entry.name).exists():
             continue
         if entry.is_dir() and not entry.is_symlink():

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tiewise.results.folder import Results
+from tiewise.results.wording import number, percent
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,22 +27,20 @@ def tell(results: Results, console: Console | None = None) -> None:
         # Text as it is: rich would read [brackets] and :colons: as its own language.
         console.print(Text(part) if isinstance(part, str) else part)
     # A path is for copying, and keeps to one line.
-    console.print(Text(f"Results in {results.folder}"), soft_wrap=True)
+    report = results.folder / "report.html"
+    page = f"; open {report} in a browser" if report.is_file() else ""
+    console.print(Text(f"Results in {results.folder}{page}"), soft_wrap=True)
 
 
 def _heading(results: Results) -> list[str]:
     facts = results.facts
-    judges = f" by {_number(facts['judges'], 'judge')}" if facts["judges"] else ""
+    judges = f" by {number(facts['judges'], 'judge')}" if facts["judges"] else ""
     skipped = f", and {facts['skips']} skipped" if facts["skips"] else ""
     return [
         _line(results.about.question),
-        f"{_number(facts['items'], 'item')}, {_number(facts['comparisons'], 'comparison')}"
-        f"{judges} ({_number(facts['ties'], 'tie')}){skipped}",
+        f"{number(facts['items'], 'item')}, {number(facts['comparisons'], 'comparison')}"
+        f"{judges} ({number(facts['ties'], 'tie')}){skipped}",
     ]
-
-
-def _number(count: int, thing: str) -> str:
-    return f"{count} {thing}" + ("s" if count != 1 else "")
 
 
 def _line(text: str, most: int | None = None) -> str:
@@ -69,8 +68,8 @@ def _table(results: Results) -> RenderableType:
 
 
 def _more(results: Results) -> list[str]:
-    number = len(results.items)
-    return [f"the highest {SHOWN} of {number}; items.csv has all"] if number > SHOWN else []
+    size = len(results.items)
+    return [f"the highest {SHOWN} of {size}; items.csv has all"] if size > SHOWN else []
 
 
 def _row(row: pd.Series, *, named: bool, ranked: bool) -> list[str]:
@@ -81,16 +80,9 @@ def _row(row: pd.Series, *, named: bool, ranked: bool) -> list[str]:
         *([_line(str(row["name"]), 24)] if named else []),
         f"{row['mean']:+.2f}",
         f"{row['q2.5']:+.2f} to {row['q97.5']:+.2f}",
-        *([_chance(row["top_k_probability"])] if ranked else []),
+        *([percent(row["top_k_probability"])] if ranked else []),
         f"{told}" if told else "never",
     ]
-
-
-def _chance(chance: float) -> str:
-    percent = 100 * chance
-    if percent < 1:
-        return "< 1 %"
-    return "> 99 %" if percent > 99 else f"{percent:.0f} %"
 
 
 def _words(results: Results) -> list[str]:

@@ -1,0 +1,204 @@
+"""The study site under a crowd: `python -m benchmarks.site [--quick]`, or `make bench-site`.
+
+Writes results/site.json, one object a case, and site.md. Site, database and crowd share the
+machine's cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.plan import ROOT
+from tiewise.core.areas import Areas
+from tiewise.study.making import new_study
+from tiewise.study.study import Study
+from tiewise.study.values import Outcome
+
+# The crowd and the database server are those of the tests.
+sys.path.insert(0, str(ROOT / "tests"))
+import postgres
+from crowd import Tally, crowd
+
+TIEWISE = str(Path(sys.executable).with_name("tiewise"))
+TICKS = os.sysconf("SC_CLK_TCK")
+HEAD = (
+    "database", "items", "stored", "judges", "pause_s", "seconds", "judgements", "errors", "lost",
+    "doubled", "get_p95_ms", "post_p95_ms", "cpu_ms_per_request",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """A crowd and the study it comes to."""
+
+    database: str
+    items: int = 60
+    stored: int = 0
+    judges: int = 200
+    pause_s: float = 2.0
+    seconds: float = 60.0
+
+
+def cases(*, quick: bool) -> list[Case]:
+    """A crowd that thinks, a crowd that does not, and both ends of each size."""
+    kinds = ("sqlite", "postgresql")
+    if quick:
+        return [Case(kind, judges=40, seconds=8) for kind in kinds]
+    thinking = [Case(kind) for kind in kinds]
+    flat_out = [Case(kind, judges=100, pause_s=0, seconds=20) for kind in kinds]
+    sizes = [
+        Case(kind, items=items, stored=stored, judges=50, pause_s=0, seconds=12)
+        for kind in kinds
+        for items, stored in ((12, 0), (1000, 0), (12, 100_000), (1000, 100_000))
+    ]
+    return [*thinking, *flat_out, *sizes]
+
+
+def main() -> None:
+    """Run every case and write what was seen."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a few seconds of each database")
+    quick = parser.parse_args().quick
+    place = ROOT / "benchmarks" / "results" / ("quick" if quick else "")
+    place.mkdir(parents=True, exist_ok=True)
+    rows = []
+    with databases() as address:
+        for case in cases(quick=quick):
+            rows.append(measured(case, address(case.database)))
+            print("  ".join(f"{key} {rows[-1][key]}" for key in HEAD), flush=True)
+            (place / "site.json").write_text(json.dumps(rows, indent=1) + "\n")
+    (place / "site.md").write_text(told(rows))
+
+
+def measured(case: Case, database: str | None) -> dict[str, Any]:
+    """One case: a fresh study, its site, its crowd, and the accounts compared."""
+    with tempfile.TemporaryDirectory() as folder:
+        study = prepared(Path(folder) / "study", case, database)
+        with site(study.folder, database) as (server, port):
+            before = cpu_seconds(server.pid)
+            tally = asyncio.run(
+                crowd(
+                    "127.0.0.1", port, judges=case.judges, pause=case.pause_s, seconds=case.seconds
+                )
+            )
+            spent = cpu_seconds(server.pid) - before
+        lost, doubled = accounts(study, database, tally, case.stored)
+    # Signing up is five requests a judge, and part of what was spent.
+    requests = len(tally.gets) + len(tally.posts) + 5 * case.judges
+    return {
+        **case.__dict__, "judgements": len(tally.acknowledged), "errors": len(tally.errors),
+        "lost": lost, "doubled": doubled, "get_p95_ms": p95(tally.gets),
+        "post_p95_ms": p95(tally.posts), "cpu_ms_per_request": round(1000 * spent / requests, 2),
+        "pair_page_bytes": int(np.median(tally.weights)),
+        "faults": Counter(tally.errors).most_common(3),
+        "judgements_per_s": round(len(tally.acknowledged) / case.seconds, 1),
+    }  # fmt: skip
+
+
+def p95(seconds: list[float]) -> float:
+    """Milliseconds that 95 of 100 stayed below."""
+    return round(1000 * float(np.quantile(seconds, 0.95)), 1) if seconds else float("nan")
+
+
+def prepared(folder: Path, case: Case, database: str | None) -> Study:
+    """A study of a made-up county, with judgements in it already."""
+    county = folder.parent / "county.gpkg"
+    Areas.made_up(case.items, seed=1).to_gpkg(county)
+    new_study(folder, question="Which ward is greener?", areas=county, target=10**6)
+    study = Study.open(folder)
+    store = study.store(database)
+    if case.stored:
+        rng = np.random.default_rng(1)
+        ids, outcomes = list(study.items), list(Outcome)
+        rows = []
+        for k in range(case.stored):
+            left, right = rng.choice(len(ids), 2, replace=False)
+            rows.append({
+                "judge": f"judge{k // 100}", "left": ids[left], "right": ids[right],
+                "outcome": outcomes[int(rng.integers(4))],
+            })  # fmt: skip
+        store.bring_in(rows, consent="made up")
+    store.close()
+    return study
+
+
+@contextmanager
+def site(folder: Path, database: str | None) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """The site of a study, as its researcher would start it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [TIEWISE, "serve", str(folder), "--port", str(port), "--sign-ups", "1000000"]
+    words += ["--database", database] if database else []
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with socket.socket() as there:
+                if there.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield server, port
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(30)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process, its threads included."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def accounts(study: Study, database: str | None, tally: Tally, stored: int) -> tuple[int, int]:
+    """How many acknowledged answers are not there, and how many are there twice."""
+    store = study.store(database)
+    there = Counter(row["offer"] for row in store.rows())
+    store.close()
+    lost = sum(offer not in there for offer in tally.acknowledged)
+    return lost, sum(there.values()) - len(there)
+
+
+@contextmanager
+def databases() -> Iterator[Any]:
+    """Addresses of empty databases by kind; PostgreSQL's are on a server of their own."""
+    programs = postgres.binaries()
+    if programs is None:
+        sys.exit("no PostgreSQL server here: sudo apt install postgresql")
+    with postgres.server(programs) as folder:
+        new = postgres.Databases(folder)
+        yield lambda kind: None if kind == "sqlite" else new()
+
+
+def told(rows: list[dict[str, Any]]) -> str:
+    """The same as a table."""
+    head = (*HEAD, "judgements_per_s", "pair_page_bytes")
+    lines = [
+        "# The study site under a crowd", "", "Written by `make bench-site`; do not edit.",
+        f"{datetime.now(UTC):%Y-%m-%d}, two cores, which site, database and crowd share.", "",
+        "| " + " | ".join(name.replace("_", " ") for name in head) + " |",
+        "|" + "---|" * len(head),
+    ]  # fmt: skip
+    lines += ["| " + " | ".join(str(row[name]) for name in head) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Before the study and during it: which pair next, how many comparisons."""

@@ -1,0 +1,13 @@
+"""Runs migrations on the connection that `bring_up_to_date` hands over."""
+
+from alembic import context
+
+from tiewise.study.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    render_as_batch=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

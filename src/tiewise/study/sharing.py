@@ -1,0 +1,133 @@
+"""Judgements out of a study, and older ones into it, as tables that others read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tiewise.core.data import Comparisons, read_comparisons
+from tiewise.errors import InputError
+from tiewise.study.store import Store
+from tiewise.study.study import Study, write_items
+from tiewise.study.values import Kind, Outcome
+
+STATES = {"left": "selected", "right": "selected", "tie": "tied", "skip": "skipped"}
+COLUMNS = (
+    "comparison_id", "user_id", "item_1_id", "item_2_id", "selected_item_id", "state",
+    "kind", "shown_at", "answered_at", "undone_at",
+)  # fmt: skip
+OUTCOMES = {
+    "first": Outcome.LEFT, "second": Outcome.RIGHT, "tie": Outcome.TIE, "skip": Outcome.SKIP,
+}  # fmt: skip
+IMPORTED = "imported"
+
+
+def comparison_rows(store: Store, *, everything: bool = False) -> Iterator[list[str]]:
+    """Judgements in the columns of the comparison interface; the first item stood on the left.
+
+    Those that count: practice and what was taken back are left out unless `everything` is wanted.
+    """
+    for row in store.rows():
+        if not everything and (row["undone"] is not None or row["kind"] == Kind.PRACTICE):
+            continue
+        chosen = {"left": row["left"], "right": row["right"]}.get(row["outcome"], "")
+        yield [
+            str(row["judgement"]), row["judge"], row["left"], row["right"], chosen,
+            STATES[row["outcome"]], row["kind"], _moment(row["shown"]),
+            _moment(row["answered"]), _moment(row["undone"]),
+        ]  # fmt: skip
+
+
+def _moment(at: datetime | None) -> str:
+    return "" if at is None else at.isoformat(timespec="milliseconds")
+
+
+def export(study: Study, store: Store, out: str | Path) -> list[Path]:
+    """Write comparisons.csv, items.csv, judges.csv, offers.csv and erased.csv to a folder."""
+    place = Path(out)
+    place.mkdir(parents=True, exist_ok=True)
+    fields = [one.name for one in study.settings.judges.fields]
+    tables: dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]] = {
+        "comparisons.csv": (COLUMNS, comparison_rows(store)),
+        "judges.csv": (
+            ("user_id", "language", "consent", "consented_at", "withdrawn_at", "judgements",
+             "groups", *fields), _judges(store, fields),
+        ),
+        "offers.csv": (
+            ("offer_id", "user_id", "left_id", "right_id", "kind", "shown_at", "closed_at"),
+            ([row["id"], row["judge"], row["left"], row["right"], row["kind"],
+              _moment(row["shown"]), _moment(row["closed"])] for row in store.offers()),
+        ),
+        "erased.csv": (
+            ("user_id", "erased_at", "judgements"),
+            ([row["judge"], _moment(row["at"]), row["judgements"]] for row in store.erasures()),
+        ),
+    }  # fmt: skip
+    for name, (head, rows) in tables.items():
+        _write(place / name, head, rows)
+    write_items(study.items.values(), place / "items.csv")
+    return [place / name for name in (*tables, "items.csv")]
+
+
+def _judges(store: Store, fields: Sequence[str]) -> Iterator[list[Any]]:
+    told, groups = store.told(), store.groups_known()
+    for row in store.people():
+        mine = told.get(row["id"], {})
+        yield [
+            row["id"], row["language"], row["consent"], _moment(row["consented"]),
+            _moment(row["withdrawn"]), row["judgements"], "; ".join(groups.get(row["id"], ())),
+            *(mine.get(name, "") for name in fields),
+        ]  # fmt: skip
+
+
+def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    beside = path.with_name(f".{path.name}.new")
+    with beside.open("w", encoding="utf-8", newline="") as file:
+        sheet = csv.writer(file, lineterminator="\n")
+        sheet.writerow(head)
+        sheet.writerows(rows)
+    beside.replace(path)
+
+
+def back_up(study: Study, store: Store, out: str | Path | None = None) -> Path:
+    """Copy the database to a file; by default to one in `backups`, named after the moment."""
+    moment = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+    path = Path(out) if out else study.folder / "backups" / f"study-{moment}.db"
+    if path.exists():
+        raise InputError(f"{path} is there already, and is not overwritten; name another file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    store.back_up(str(path))
+    return path
+
+
+def comparisons(store: Store) -> Comparisons:
+    """The judgements that count, as a fit reads them."""
+    import pandas as pd
+
+    rows = pd.DataFrame(list(comparison_rows(store)), columns=list(COLUMNS))
+    if rows.empty:
+        raise InputError("there are no judgements yet; send judges their link first")
+    return read_comparisons(rows)
+
+
+def bring_in(study: Study, store: Store, file: str | Path) -> int:
+    """Bring judgements from a file that `tiewise fit` reads into a study; how many."""
+    told = read_comparisons(file).rows()
+    strangers = {*told["first"], *told["second"]} - set(study.items)
+    if strangers:
+        some = ", ".join(map(repr, sorted(strangers)[:3]))
+        raise InputError(
+            f"{file}: {some} {'is' if len(strangers) == 1 else 'are'} not among the items of this "
+            "study; use the ids in its items.csv"
+        )
+    if told["judge"].isna().any():
+        raise InputError(f"{file} does not say who judged; name the column user_id or judge")
+    names = ("judge", "first", "second", "outcome")
+    rows = [
+        {"judge": judge, "left": first, "right": second, "outcome": OUTCOMES[outcome]}
+        for judge, first, second, outcome in zip(*(told[name] for name in names), strict=True)
+    ]
+    return store.bring_in(rows, consent=IMPORTED)

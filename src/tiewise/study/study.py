@@ -1,0 +1,161 @@
+"""A study on disk, and what it decides: whose turn, which pair, when it is enough."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numpy.random import Generator
+
+from tiewise.core.files import read_sheet
+from tiewise.core.judgements import as_text
+from tiewise.errors import InputError
+from tiewise.plan.pairing import next_pair
+from tiewise.study.settings import Settings, read_settings
+from tiewise.study.store import Store
+from tiewise.study.values import History, Judge, Kind, Offer, Outcome
+
+if TYPE_CHECKING:
+    from tiewise.core.areas import Areas
+
+COLUMNS = ("item", "name", "group", "description", "image")
+FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that is compared; empty where nothing is known."""
+
+    id: str
+    name: str
+    group: str = ""
+    description: str = ""
+    image: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The folder of a study, read."""
+
+    folder: Path
+    settings: Settings
+    items: dict[str, Item]
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Study:
+        """The study in a folder; refused with the way out where it is none."""
+        place = Path(folder)
+        settings = read_settings(place / "study.toml")
+        return cls(place, settings, read_items(place / "items.csv"))
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of the items, in their order; () where there are fewer than two."""
+        found = dict.fromkeys(item.group for item in self.items.values() if item.group)
+        return tuple(found) if len(found) > 1 else ()
+
+    @cached_property
+    def areas(self) -> Areas | None:
+        """The map, where the study has one."""
+        from tiewise.core.areas import Areas
+
+        path = self.folder / "areas.gpkg"
+        return Areas.read(path, id="id") if path.exists() else None
+
+    def store(self, url: str | None = None) -> Store:
+        """The study's database: a file in its folder, or the one at an address."""
+        return Store(url or f"sqlite:///{(self.folder / 'study.db').resolve()}")
+
+    def known_items(self, groups: Iterable[str]) -> tuple[str, ...]:
+        """The items that a judge of these groups is asked about; all, where there are no groups."""
+        if not self.groups:
+            return tuple(self.items)
+        wanted = set(groups)
+        return tuple(item.id for item in self.items.values() if item.group in wanted)
+
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The answers that a judge may give."""
+        allowed = self.settings.answers
+        told = {Outcome.TIE: allowed.ties, Outcome.SKIP: allowed.skips}
+        return tuple(outcome for outcome in Outcome if told.get(outcome, True))
+
+    def changed_meaning(self, store: Store) -> list[str]:
+        """What was changed that answers already given depend on, each with the way out."""
+        changed = store.agreed_meaning(self.settings.meaning())
+        return [
+            f"{key}: answers were given to {was!r}, and it now says {now!r}; "
+            "put it back, or begin another study (`tiewise new`)"
+            for key, (was, now) in changed.items()
+        ]
+
+
+def next_offer(
+    study: Study, store: Store, judge: Judge, rng: Generator, history: History | None = None
+) -> Offer | None:
+    """The pair before a judge, or the next one; None where they have seen all they know."""
+    there = store.open_offer(judge)
+    if there is not None and {there.left, there.right} <= study.items.keys():
+        return there
+    if there is not None:  # of an item that was taken out of the study
+        store.set_aside(judge)
+    known = study.known_items(store.knows(judge))
+    rules = study.settings.pairing
+    history = store.history(judge) if history is None else history
+    if history.progress.practice < rules.practice:
+        pick, kind = next_pair(known, (), rng), Kind.PRACTICE
+    else:
+        # What they no longer know, or is no longer in the study, is not asked again.
+        answered = [
+            pick for pick in (history.compared if rules.repeats else ())
+            if {pick.left, pick.right} <= set(known)
+        ]  # fmt: skip
+        pick = next_pair(known, history.seen, rng, repeats=rules.repeats, answered=answered)
+        kind = Kind.REPEAT if pick is not None and pick.repeat else Kind.NEW
+    return None if pick is None else store.offer(judge, pick, kind)
+
+
+def read_items(path: Path) -> dict[str, Item]:
+    """The items of a study by id, from a table with `name` and perhaps `item` and more columns."""
+    if not path.is_file():
+        raise InputError(
+            f"{path} is not there; it lists what is compared (make it anew, or restore it)"
+        )
+    sheet = read_sheet(path)
+    headings = {heading.strip().lower(): heading for heading in sheet.table.column_names}
+    key = next((headings[name] for name in ("item", "id", "item_id") if name in headings), None)
+    if "name" not in headings and key is None:
+        raise InputError(f"{path} has neither a column item nor a column name; add one")
+    cells = {
+        name: [as_text(value) for value in sheet.table.column(headings[name]).to_pylist()]
+        for name in COLUMNS[1:]
+        if name in headings
+    }
+    rows = sheet.table.num_rows
+    ids = (
+        [as_text(value) for value in sheet.table.column(key).to_pylist()]
+        if key is not None
+        else [str(k + 1) for k in range(rows)]
+    )
+    items: dict[str, Item] = {}
+    for k, id_ in enumerate(ids):
+        if not id_ or id_ in items:
+            what = f"item {id_!r} is there twice" if id_ else "an item has no id"
+            raise InputError(f"{path}, {sheet.place(k)}: {what}; every item needs one of its own")
+        rest = {name: column[k] for name, column in cells.items()}
+        items[id_] = Item(id_, **{**rest, "name": rest.get("name") or id_})
+    if len(items) < FEWEST:
+        raise InputError(f"{path} lists {len(items)} items; a comparison needs two")
+    return items
+
+
+def write_items(items: Iterable[Item], path: Path) -> None:
+    """The table that `read_items` reads."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        sheet = csv.writer(file, lineterminator="\n")
+        sheet.writerow(COLUMNS)
+        for item in items:
+            sheet.writerow([item.id, item.name, item.group, item.description, item.image])

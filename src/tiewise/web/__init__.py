@@ -1,0 +1,1 @@
+"""HTTP and HTML: what a judge sees; it decides nothing."""

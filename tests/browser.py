@@ -1,0 +1,46 @@
+"""A real browser for tests: Debian's chromium, and axe to look at what it shows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A browser; where there is none the test is left out, unless it must not be."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next((found for name in names if (found := shutil.which(name))), None)
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("no chromium here; `make test` installs one")
+        pytest.skip("no chromium here")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds against WCAG 2.2 AA, and where."""
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
+    assert len(found.response["passes"]) > 10
+    return [
+        f"{one['id']}: {node['target']}"
+        for one in found.response["violations"]
+        for node in one["nodes"]
+    ]
+
+
+def is_wide(page: Page) -> bool:
+    """Whether the page has to be scrolled sideways."""
+    wide: bool = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    return wide

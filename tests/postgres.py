@@ -1,0 +1,69 @@
+"""A PostgreSQL server for tests: started in a temporary folder, gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+
+def binaries() -> Path | None:
+    """The folder of the newest server's programs."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=str)
+    if found:
+        return found[-1].parent
+    there = shutil.which("postgres")
+    return None if there is None else Path(there).parent
+
+
+@contextmanager
+def server(programs: Path) -> Iterator[Path]:
+    """A running server that listens on a socket in the folder given, and nowhere else."""
+    # The path of a socket must be short, which that of a test's own folder is not.
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    # PostgreSQL will not run as root.
+    user = "postgres" if os.geteuid() == 0 else None
+    if user is not None:
+        shutil.chown(folder, user, pwd.getpwnam(user).pw_gid)
+    data, log = folder / "data", folder / "log"
+
+    def run(*words: object) -> None:
+        subprocess.run(
+            [str(word) for word in words], user=user, cwd=folder, check=True,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    run(programs / "initdb", "-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--no-sync")
+    options = f"-k {folder} -c listen_addresses='' -c max_connections=200"
+    run(programs / "pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start")
+    try:
+        yield folder
+    finally:
+        run(programs / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Databases:
+    """Hands out the address of an empty database, a new one each time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.numbers = folder, count()
+
+    def __call__(self) -> str:
+        from sqlalchemy import create_engine, text
+
+        name = f"study{next(self.numbers)}"
+        engine = create_engine(self._url("postgres"), isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        return self._url(name)
+
+    def _url(self, name: str) -> str:
+        return f"postgresql+psycopg://tests@/{name}?host={self.folder}"

@@ -1,0 +1,112 @@
+"""study.toml: every fault named with its key and the way out, nothing unknown let by."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+import pytest
+
+from tiewise.errors import InputError
+from tiewise.study.settings import problems, read_settings
+
+LEAST = '[study]\ntitle = "Wards"\nquestion = "Which is greener?"\n'
+
+
+FIELD = '[[judges.fields]]\nname = "a"\nlabel = "x"\n'
+
+
+def faults(text: str) -> list[str]:
+    return [str(problem) for problem in problems(tomllib.loads(text))]
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_template_is_a_study_and_says_what_the_defaults_are(tmp_path):
+    text = resources.files("tiewise.study").joinpath("study.toml.template").read_text("utf-8")
+    words = dict.fromkeys(("title", "question", "higher", "lower", "noun"), '"x"')
+    filled = read_settings(written(tmp_path, Template(text).substitute(words, target=30)))
+    least = read_settings(written(tmp_path, '[study]\ntitle = "x"\nquestion = "x"\n'))
+    assert filled.answers == least.answers
+    assert filled.judges == least.judges
+    assert filled.pairing == least.pairing
+    assert filled.support == least.support
+    assert filled.study.target == least.study.target
+    assert filled.study.languages == least.study.languages
+
+
+def test_a_title_and_a_question_are_enough(tmp_path):
+    made = read_settings(written(tmp_path, LEAST))
+    assert made.study.question == "Which is greener?"
+    assert made.answers.ties
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "words"),
+    [
+        ('colour = "red"', "study.colour", "no such key"),
+        ("titel = 3", "study.titel", "did you mean title?"),
+        ("target = 0", "study.target", "one comparison or more"),
+        ('target = "30"', "study.target", "a whole number was expected, not '30'"),
+        ("target = true", "study.target", "a whole number"),
+        ("languages = []", "study.languages", "name one"),
+        ('languages = ["tlh"]', "study.languages", "'tlh'; there are en, ar"),
+        ('languages = "en"', "study.languages", "a list in [brackets]"),
+        ("languages = [1]", "study.languages[1]", "text in quotes"),
+        ('noun = " "', "study.noun", "empty"),
+        ("[answer]\nties = true", "answer", "did you mean answers?"),
+        ('[answers]\nties = "yes"', "answers.ties", "true or false"),
+        ("[consent]\nversion = 2", "consent.version", "text in quotes"),
+        ('[consent]\nversion = ""', "consent.version", "empty"),
+        ('[pairing]\npolicy = "clever"', "pairing.policy", "there is uniform"),
+        ("[pairing]\npractice = 21", "pairing.practice", "0 to 20"),
+        ("[pairing]\nrepeats = 0.9", "pairing.repeats", "0 to 0.5"),
+        ('[support]\nexit = "javascript:alert(1)"', "support.exit", "https://"),
+        ('[[judges.fields]]\nname = "a"', "judges.fields[1].label", "missing"),
+        ('[[judges.fields]]\nname = "a b"\nlabel = "x"', "judges.fields[1].name", "letters"),
+        (FIELD + 'kind = "map"', "judges.fields[1].kind", "there are text"),
+        (FIELD + 'kind = "choice"', "judges.fields[1].choices", "needs some"),
+        (FIELD * 2, "judges.fields[2].name", "twice"),
+        ('[translations.de]\nstudy_title = "x"', "translations.de", "there are en, ar"),
+        ('[translations.ar]\ntitle = "x"', "translations.ar.title", "there are study_title"),
+        ("[translations.ar]\nstudy_title = 1", "translations.ar.study_title", "text"),
+    ],
+)  # fmt: skip
+def test_every_fault_has_its_key_and_a_way_out(tmp_path, more, key, words):
+    found = faults(LEAST + more)
+    assert any(said.startswith(f"{key}: ") and words in said for said in found), found
+    with pytest.raises(InputError, match="study.toml"):
+        read_settings(written(tmp_path, LEAST + more))
+
+
+def test_all_faults_are_found_at_once_and_the_first_is_told_with_their_number(tmp_path):
+    text = LEAST + 'colour = 1\ntarget = "x"\n[answers]\nties = 0\n'
+    assert len(faults(text)) == 3
+    with pytest.raises(InputError, match=r"study\.colour.*2 more.*tiewise check"):
+        read_settings(written(tmp_path, text))
+
+
+def test_what_is_missing_is_named():
+    assert faults("") == ["study: missing; a study cannot do without it"]
+    assert "study.question: missing; a study cannot do without it" in faults('[study]\ntitle="x"')
+
+
+def test_no_study_and_no_toml_are_told_apart(tmp_path):
+    with pytest.raises(InputError, match="is no study.*tiewise new"):
+        read_settings(tmp_path / "study.toml")
+    with pytest.raises(InputError, match="is not TOML.*line 1"):
+        read_settings(written(tmp_path, "title: x"))
+
+
+def test_words_of_another_language_stand_in_where_there_are_any(tmp_path):
+    more = '[translations.ar]\nstudy_question = "أيها أكثر خضرة؟"\n'
+    made = read_settings(written(tmp_path, LEAST + more))
+    assert made.word("study.question", "ar") == "أيها أكثر خضرة؟"
+    assert made.word("study.question", "en") == "Which is greener?"
+    assert made.word("study.title", "ar") == "Wards"
