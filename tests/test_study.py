@@ -278,6 +278,14 @@ def test_what_was_exported_can_be_brought_in_again(study, store, tmp_path, wards
     assert {row["id"] for row in there.people()} == {row["id"] for row in store.people()}
 
 
+def test_the_same_file_is_not_brought_in_twice(study, store, tmp_path):
+    judged(study, store, come(store, *study.groups), list(Outcome))
+    export(study, store, tmp_path / "out")
+    with pytest.raises(InputError, match="all in this study already"):
+        bring_in(study, store, tmp_path / "out" / "comparisons.csv")
+    assert len(list(store.rows())) == 4
+
+
 def test_items_that_the_study_does_not_know_are_not_brought_in(study, store, tmp_path):
     old = "user_id,item_1_id,item_2_id,selected_item_id,state\n1,1,mars,1,selected\n"
     (tmp_path / "old.csv").write_text(old, encoding="utf-8")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -130,4 +131,15 @@ def bring_in(study: Study, store: Store, file: str | Path) -> int:
         {"judge": judge, "left": first, "right": second, "outcome": OUTCOMES[outcome]}
         for judge, first, second, outcome in zip(*(told[name] for name in names), strict=True)
     ]
+    _refuse_again(file, rows, store)
     return store.bring_in(rows, consent=IMPORTED)
+
+
+def _refuse_again(file: str | Path, rows: Sequence[Mapping[str, Any]], store: Store) -> None:
+    """Refuse a file whose every judgement is in the study: the same would be counted twice."""
+    names = ("judge", "left", "right", "outcome")
+    there = Counter(tuple(row[name] for name in names) for row in store.rows())
+    if rows and not Counter(tuple(row[name] for name in names) for row in rows) - there:
+        raise InputError(
+            f"{file}: its judgements are all in this study already; nothing to bring in"
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,12 +10,13 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, create_engine, event, func, select, text
-from sqlalchemy.exc import ArgumentError, IntegrityError, OperationalError
+from sqlalchemy import Connection, RowMapping, func, select, text
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from tiewise.errors import InputError
 from tiewise.plan.pairing import Pick
 from tiewise.study import statements
+from tiewise.study.database import connect
 from tiewise.study.tables import (
     bring_up_to_date,
     erased,
@@ -31,7 +31,6 @@ from tiewise.study.tables import (
 )
 from tiewise.study.values import History, Judge, Kind, NewJudge, Offer, Outcome, Progress, Said
 
-BUSY_SECONDS = 10
 BEGIN = text("BEGIN IMMEDIATE")
 
 
@@ -49,7 +48,7 @@ class Store:
     """The database of one study."""
 
     def __init__(self, url: str) -> None:
-        self.engine = _engine(url)
+        self.engine = connect(url)
         # Writers of one process queue here; SQLite would have them sleep and try again.
         self._turn = Lock()
         try:
@@ -354,33 +353,6 @@ class Store:
             raise InputError("this study is on PostgreSQL; back it up with pg_dump")
         with self._reading() as connection:
             connection.execute(text("VACUUM INTO :path"), {"path": path})
-
-
-def _engine(url: str) -> Engine:
-    if not url.startswith("sqlite"):
-        # Everybody writes postgresql://, and some postgres://; the driver is ours to name.
-        plain = re.sub(r"^postgres(ql)?://", "postgresql+psycopg://", url)
-        if not plain.startswith("postgresql+psycopg://"):
-            raise InputError(
-                "--database is no PostgreSQL address; write postgresql://user@host/name"
-            )
-        try:
-            return create_engine(plain, pool_pre_ping=True)
-        except ArgumentError as error:
-            raise InputError(f"--database: {error}; write postgresql://user@host/name") from None
-        except ModuleNotFoundError:
-            raise InputError(
-                "PostgreSQL needs a driver; install it with: pip install 'tiewise[postgres]'"
-            ) from None
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
-
-    @event.listens_for(engine, "connect")
-    def _set_up(connection: Any, _: object) -> None:
-        connection.isolation_level = None  # transactions begin where we say so
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    return engine
 
 
 def _free_invite(connection: Connection, code: str) -> int | None:

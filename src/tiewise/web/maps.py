@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,31 +77,50 @@ class Maps:
         places = {item: k for k, item in enumerate(areas.items)}
         return cls(places, groups, shapes, light, base)
 
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the map of all areas."""
+        return _size(self.shapes)
+
+    @cached_property
+    def spots(self) -> list[Spot]:
+        """Every area on the map of all, with its letter as if it stood there alone."""
+        import shapely
+
+        inside = shapely.get_coordinates(shapely.point_on_surface(self.light))
+        letters = _beside(inside, shapely.bounds(self.light))
+        return [
+            Spot(filled(shape), *map(round, place), *map(round, letter))
+            for shape, place, letter in zip(self.light, inside, letters, strict=True)
+        ]
+
     def both(self, left: str, right: str) -> Overview | None:
         """The map of all areas with two of them marked; None where either is not on it."""
         if not {left, right} <= self.places.keys():
             return None
-        return self._overview([self.light[self.places[item]] for item in (left, right)])
+        one, other = (self.spots[self.places[item]] for item in (left, right))
+        return self._overview(_apart(one, other, self.size))
 
     def groups(self, named: Sequence[str]) -> Overview | None:
         """The map of all areas with a place for a number in each group."""
-        members = [[k for k, group in enumerate(self.groups_of) if group == name] for name in named]
-        if not all(members):
+        places = [self._middles.get(name) for name in named]
+        if None in places:
             return None
-        return self._overview([joined(self.light[those]) for those in members], paths=False)
+        return self._overview(Spot("", *place, *place) for place in places if place)
 
-    def _overview(self, shapes: Sequence[Any], *, paths: bool = True) -> Overview:
+    @cached_property
+    def _middles(self) -> dict[str, tuple[int, int]]:
+        """A place inside each group."""
         import shapely
 
-        those = np.array(shapes, dtype=object)
-        inside = shapely.get_coordinates(shapely.point_on_surface(those))
-        size = _size(self.shapes)
-        letters = _beside(inside, shapely.bounds(those), size) if paths else inside
-        spots = tuple(
-            Spot(filled(shape) if paths else "", *map(round, place), *map(round, letter))
-            for shape, place, letter in zip(shapes, inside, letters, strict=True)
-        )
-        return Overview(f"/map.svg?v={self.base.digest}", _frame(size), spots)
+        group, found = np.array(self.groups_of), {}
+        for name in filter(None, dict.fromkeys(self.groups_of)):
+            inside = shapely.point_on_surface(joined(self.light[group == name]))
+            found[name] = round(inside.x), round(inside.y)
+        return found
+
+    def _overview(self, spots: Iterable[Spot]) -> Overview:
+        return Overview(f"/map.svg?v={self.base.digest}", _frame(self.size), tuple(spots))
 
     def enlarged(self, item: str) -> Mark | None:
         """An area with what lies around it; None where it is not on the map."""
@@ -211,26 +231,31 @@ def _picture(light: Shapes, groups: Sequence[str], size: tuple[int, int], *, inn
     return Asset(text.encode(), "image/svg+xml")
 
 
-def _beside(places: Any, bounds: Any, size: tuple[int, int]) -> Any:
-    """Where two letters stand: above an area that they would cover, apart, and on the map."""
+def _beside(places: Any, bounds: Any) -> Any:
+    """Where letters stand: inside a large area, above a small one, which they would cover."""
     west, north, east, south = bounds.T
     small = np.minimum(east - west, south - north) < 3 * RADIUS
-    lifted = places - np.column_stack([0 * west, small * (places[:, 1] - north + 1.25 * RADIUS)])
+    x, y = places.T
+    above = np.where(small, north - 1.25 * RADIUS, y)
     # At the upper edge there is more room below.
-    low = lifted[:, 1] < RADIUS
-    lifted[low, 1] = south[low] + 1.25 * RADIUS
-    return _apart(lifted, size)
+    return np.column_stack([x, np.where(above < RADIUS, south + 1.25 * RADIUS, above)])
 
 
-def _apart(places: Any, size: tuple[int, int]) -> Any:
-    (ax, ay), (bx, by) = places
-    gap = math.hypot(bx - ax, by - ay)
-    if gap < 2.2 * RADIUS:
-        east, south = ((bx - ax) / gap, (by - ay) / gap) if gap > 1 else (1.0, 0.0)
-        push = (2.2 * RADIUS - gap) / 2
-        places = [
-            (ax - east * push, ay - south * push),
-            (bx + east * push, by + south * push),
-        ]
-    most = np.maximum(np.array(size) - RADIUS, RADIUS)
-    return np.clip(np.array(places), RADIUS, most)
+def _apart(one: Spot, other: Spot, size: tuple[int, int]) -> tuple[Spot, Spot]:
+    """Two letters that do not cover each other, nor leave the map."""
+    east, south = float(other.letter_x - one.letter_x), float(other.letter_y - one.letter_y)
+    gap = math.hypot(east, south)
+    push = max(2.2 * RADIUS - gap, 0) / 2
+    east, south = (east / gap, south / gap) if gap > 1 else (1.0, 0.0)
+    return (
+        _lettered(one, -push * east, -push * south, size),
+        _lettered(other, push * east, push * south, size),
+    )
+
+
+def _lettered(spot: Spot, east: float, south: float, size: tuple[int, int]) -> Spot:
+    x, y = (
+        round(min(max(at + step, RADIUS), max(most - RADIUS, RADIUS)))
+        for at, step, most in zip(spot[3:], (east, south), size, strict=True)
+    )
+    return spot._replace(letter_x=x, letter_y=y)
