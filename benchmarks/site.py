@@ -104,7 +104,8 @@ def measured(case: Case, database: str | None) -> dict[str, Any]:
     # Signing up is five requests a judge, and part of what was spent.
     requests = len(tally.gets) + len(tally.posts) + 5 * case.judges
     return {
-        **case.__dict__, "judgements": len(tally.acknowledged), "errors": len(tally.errors),
+        **case.__dict__, "workers": 2 if database else 1,
+        "judgements": len(tally.acknowledged), "errors": len(tally.errors),
         "lost": lost, "doubled": doubled, "get_p95_ms": p95(tally.gets),
         "post_p95_ms": p95(tally.posts), "cpu_ms_per_request": round(1000 * spent / requests, 2),
         "pair_page_bytes": int(np.median(tally.weights)),
@@ -147,7 +148,8 @@ def site(folder: Path, database: str | None) -> Iterator[tuple[subprocess.Popen[
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     words = [TIEWISE, "serve", str(folder), "--port", str(port), "--sign-ups", "1000000"]
-    words += ["--database", database] if database else []
+    # As many workers as there are cores is what PostgreSQL is for.
+    words += ["--database", database, "--workers", "2"] if database else []
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     try:
         for _ in range(300):
@@ -155,6 +157,8 @@ def site(folder: Path, database: str | None) -> Iterator[tuple[subprocess.Popen[
                 if there.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.1)
+        # A site that was just started draws its areas ahead for some seconds.
+        time.sleep(12)
         yield server, port
     finally:
         server.send_signal(signal.SIGINT)
@@ -162,9 +166,12 @@ def site(folder: Path, database: str | None) -> Iterator[tuple[subprocess.Popen[
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time of a process, its threads included."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    """Processor time of a process, with its threads and its workers."""
+    place = Path(f"/proc/{pid}")
+    fields = (place / "stat").read_text().rpartition(")")[2].split()
+    workers = (place / "task" / str(pid) / "children").read_text().split()
+    own = (int(fields[11]) + int(fields[12])) / TICKS
+    return own + sum(cpu_seconds(int(worker)) for worker in workers)
 
 
 def accounts(study: Study, database: str | None, tally: Tally, stored: int) -> tuple[int, int]:
@@ -189,7 +196,7 @@ def databases() -> Iterator[Any]:
 
 def told(rows: list[dict[str, Any]]) -> str:
     """The same as a table."""
-    head = (*HEAD, "judgements_per_s", "pair_page_bytes")
+    head = (*HEAD, "workers", "judgements_per_s", "pair_page_bytes")
     lines = [
         "# The study site under a crowd", "", "Written by `make bench-site`; do not edit.",
         f"{datetime.now(UTC):%Y-%m-%d}, two cores, which site, database and crowd share.", "",

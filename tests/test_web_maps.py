@@ -197,3 +197,10 @@ def test_tiny_and_far_islands_are_still_marked(tmp_path):
     _, rock = found.both("main", "rock").spots
     assert 0 <= rock.letter_x <= LONGEST
     assert found.enlarged("rock").area
+
+
+def test_areas_drawn_ahead_are_those_drawn_when_asked(county, tmp_path):
+    ahead, asked = Maps.drawn(county), Maps.drawn(county)
+    ahead.draw_ahead()
+    assert set(ahead._enlarged) == set(county.items)
+    assert all(ahead.enlarged(item) == asked.enlarged(item) for item in county.items)

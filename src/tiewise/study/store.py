@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from tiewise.errors import InputError
 from tiewise.plan.pairing import Pick
 from tiewise.study import statements
-from tiewise.study.database import connect
+from tiewise.study.database import connect, readers
 from tiewise.study.tables import (
     bring_up_to_date,
     erased,
@@ -49,6 +49,7 @@ class Store:
 
     def __init__(self, url: str) -> None:
         self.engine = connect(url)
+        self._readers = readers(self.engine)
         # Writers of one process queue here; SQLite would have them sleep and try again.
         self._turn = Lock()
         try:
@@ -82,7 +83,7 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with self.engine.connect() as connection:
+        with self._readers.connect() as connection:
             yield connection
 
     def is_well(self) -> bool:
@@ -278,7 +279,8 @@ class Store:
     def rows(self) -> Iterator[RowMapping]:
         """Every judgement with its offer, oldest first; `undone` is when it was taken back."""
         wanted = statements.all_judgements().order_by(judgements.c.id)
-        with self._reading() as connection:
+        # In a transaction: row by row is how PostgreSQL hands out many, and only within one.
+        with self.engine.connect() as connection:
             yield from connection.execution_options(yield_per=5000).execute(wanted).mappings()
 
     def people(self) -> Iterator[RowMapping]:

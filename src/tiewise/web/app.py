@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from threading import Thread
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -100,6 +101,8 @@ def make_app(
 
 @asynccontextmanager
 async def _while_it_runs(app: Starlette) -> AsyncIterator[None]:
+    if app.state.site.maps is not None:
+        Thread(target=app.state.site.maps.draw_ahead, daemon=True).start()
     yield
     app.state.site.store.close()
 

@@ -130,6 +130,11 @@ class Maps:
             self._enlarged[item] = self._window(self.places[item])
         return self._enlarged[item]
 
+    def draw_ahead(self) -> None:
+        """Enlarge every area before somebody waits for it: it takes some milliseconds each."""
+        for item in self.places:
+            self.enlarged(item)
+
     def _window(self, which: int) -> Mark:
         import shapely
 
