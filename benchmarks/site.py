@@ -65,7 +65,8 @@ def cases(*, quick: bool) -> list[Case]:
     thinking = [Case(kind) for kind in kinds]
     flat_out = [Case(kind, judges=100, pause_s=0, seconds=20) for kind in kinds]
     sizes = [
-        Case(kind, items=items, stored=stored, judges=50, pause_s=0, seconds=12)
+        # So many that none of them meets the limit of four answers a second, or runs out of pairs.
+        Case(kind, items=items, stored=stored, judges=100, pause_s=0, seconds=12)
         for kind in kinds
         for items, stored in ((12, 0), (1000, 0), (12, 100_000), (1000, 100_000))
     ]
