@@ -280,6 +280,8 @@ def test_a_key_answers(site, sit, key, outcome):
         page.keyboard.press(key)
     expect(page.locator(".undo")).to_be_visible()
     assert site.outcomes() == [outcome]
+    # The page is there before its script: keys work once they are spoken of.
+    expect(page.locator(".keys")).to_be_visible()
     page.keyboard.press("u")
     expect(page.locator(".undo")).to_have_count(0)
     assert names(page) == before
