@@ -9,8 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+# How long to wait for what is to be seen; a machine with other work takes its time.
+PATIENCE = 20_000
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -23,6 +25,7 @@ def launched() -> Iterator[Browser]:
         if os.environ.get("CI"):
             pytest.fail("no chromium here; `make test` installs one")
         pytest.skip("no chromium here")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield found
