@@ -10,6 +10,7 @@ import html
 import random
 import re
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 from urllib.parse import urlencode, urlsplit
@@ -159,12 +160,21 @@ async def judge(browser: Browser, tally: Tally, until: float, pause: float) -> N
             await asyncio.sleep(0.2)
 
 
-async def crowd(host: str, port: int, *, judges: int, pause: float, seconds: float) -> Tally:
-    """So many judges at once for so long; signing up is not timed."""
+async def crowd(
+    host: str,
+    port: int,
+    *,
+    judges: int,
+    pause: float,
+    seconds: float,
+    begun: Callable[[], object] = lambda: None,
+) -> Tally:
+    """So many judges at once for so long; `begun` is called when all have signed up."""
     browsers = [Browser(host, port) for _ in range(judges)]
     for k in range(0, judges, 10):
         await asyncio.gather(*(sign_up(browser) for browser in browsers[k : k + 10]))
     tally = Tally()
+    begun()
     until = perf_counter() + seconds
     await asyncio.gather(*(judge(browser, tally, until, pause) for browser in browsers))
     for browser in browsers:
