@@ -18,7 +18,7 @@ from tiewise.study.sharing import export
 from tiewise.study.study import Study
 from tiewise.web.app import make_app
 from tiewise.web.security import HEADERS, Limit, Limits
-from visitor import Visitor
+from visitor import FIELDS, Visitor
 
 KEY = "k" * 40
 CHANGES = {
@@ -26,19 +26,6 @@ CHANGES = {
     'languages = ["en"]': 'languages = ["en", "ar"]',
     "contacts = []": 'contacts = ["Samaritans: 116 123", "help@example.org"]',
 }
-FIELDS = """
-[[judges.fields]]
-name = "role"
-label = "What is your role?"
-kind = "choice"
-required = true
-choices = ["nurse", "police"]
-
-[[judges.fields]]
-name = "years"
-label = "For how many years?"
-kind = "number"
-"""
 
 
 def edited(study: Study, swaps: dict[str, str], more: str = "") -> Study:

@@ -22,7 +22,7 @@ from tiewise.study.store import Store
 from tiewise.study.study import Study
 from tiewise.web.app import make_app
 from tiewise.web.assets import Asset
-from visitor import Visitor
+from visitor import FIELDS, Visitor
 
 PHONE, DESK = {"width": 320, "height": 568}, {"width": 1280, "height": 800}
 ARABIC = """
@@ -32,19 +32,6 @@ study_question = "أي حي أكثر خضرة؟"
 study_welcome = "مرحبًا بكم في هذه الدراسة."
 study_kept = "تُحفظ الإجابات سنتين."
 consent_text = "ستُعرض عليك أزواج للمقارنة بينها."
-"""
-FIELDS = """
-[[judges.fields]]
-name = "role"
-label = "What is your role?"
-kind = "choice"
-required = true
-choices = ["nurse", "police"]
-
-[[judges.fields]]
-name = "years"
-label = "For how many years?"
-kind = "number"
 """
 
 

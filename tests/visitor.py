@@ -9,6 +9,21 @@ from urllib.parse import urlsplit
 
 from starlette.testclient import TestClient
 
+FIELDS = """
+[[judges.fields]]
+name = "role"
+label = "What is your role?"
+kind = "choice"
+required = true
+choices = ["nurse", "police"]
+
+[[judges.fields]]
+name = "years"
+label = "For how many years?"
+kind = "number"
+"""
+"""What a study of these tests asks its judges about themselves."""
+
 
 @dataclass
 class Form:
