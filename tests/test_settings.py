@@ -64,7 +64,7 @@ def test_a_title_and_a_question_are_enough(tmp_path):
         ('[answers]\nties = "yes"', "answers.ties", "true or false"),
         ("[consent]\nversion = 2", "consent.version", "text in quotes"),
         ('[consent]\nversion = ""', "consent.version", "empty"),
-        ('[pairing]\npolicy = "clever"', "pairing.policy", "there is uniform"),
+        ('[pairing]\npolicy = "clever"', "pairing.policy", "uniform, balanced, info"),
         ("[pairing]\npractice = 21", "pairing.practice", "0 to 20"),
         ("[pairing]\nrepeats = 0.9", "pairing.repeats", "0 to 0.5"),
         ('[support]\nexit = "javascript:alert(1)"', "support.exit", "https://"),

@@ -257,7 +257,14 @@ def test_what_counts_is_exported_and_read_as_it_is(study, store, tmp_path):
     assert (len(told), told.ties, told.skips) == (4, 1, 1)
     assert told.counts().digest() == comparisons(store).counts().digest()
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"comparisons.csv", "items.csv", "judges.csv", "offers.csv", "erased.csv"}
+    assert names == {
+        "comparisons.csv",
+        "excluded.csv",
+        "items.csv",
+        "judges.csv",
+        "offers.csv",
+        "erased.csv",
+    }
 
 
 def test_an_empty_study_has_nothing_to_fit_and_exports_headings(study, store, tmp_path):

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from tiewise.errors import InputError
 
-POLICIES = ("uniform",)
+POLICIES = ("uniform", "balanced", "informative")
 LANGUAGES = ("en", "ar")
 FIELD_KINDS = ("text", "number", "choice")
 
@@ -37,6 +37,10 @@ class About:
     lower: str = "lower"
     noun: str = "item"
     target: int = 30
+    goal: int = 0
+    """Comparisons wanted in all; 0 leaves it to the reliability."""
+    reliability: float = 0.8
+    """Share of the differences that is to be known before it is enough."""
     languages: tuple[str, ...] = ("en",)
     kept: str = ""
     welcome: str = ""
@@ -86,6 +90,7 @@ class Pairing:
     """`[pairing]`: which pairs are shown."""
 
     policy: str = "uniform"
+    random_share: float = 0.2
     practice: int = 0
     repeats: float = 0.0
 
@@ -259,6 +264,10 @@ def _faults(made: Settings) -> Iterator[Problem]:
             yield Problem(f"study.{key}", "empty; judges would not know what is meant")
     if study.target < 1:
         yield Problem("study.target", f"{study.target}; ask for one comparison or more")
+    if study.goal < 0:
+        yield Problem("study.goal", f"{study.goal}; comparisons in all, or 0")
+    if not 0.1 <= study.reliability <= 0.99:
+        yield Problem("study.reliability", f"{study.reliability}; from 0.1 to 0.99")
     if not study.languages:
         yield Problem("study.languages", f"empty; name one or more of {', '.join(LANGUAGES)}")
     for language in study.languages:
@@ -267,7 +276,9 @@ def _faults(made: Settings) -> Iterator[Problem]:
     if not made.consent.version.strip():
         yield Problem("consent.version", "empty; it is kept with every judge's consent")
     if pairing.policy not in POLICIES:
-        yield Problem("pairing.policy", f"{pairing.policy!r}; there is {', '.join(POLICIES)}")
+        yield Problem("pairing.policy", f"{pairing.policy!r}; there are {', '.join(POLICIES)}")
+    if not 0 <= pairing.random_share <= 1:
+        yield Problem("pairing.random_share", f"{pairing.random_share}; a share from 0 to 1")
     if not 0 <= pairing.practice <= 20:
         yield Problem("pairing.practice", f"{pairing.practice}; from 0 to 20 pairs")
     if not 0 <= pairing.repeats <= 0.5:

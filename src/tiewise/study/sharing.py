@@ -11,6 +11,7 @@ from typing import Any
 
 from tiewise.core.data import Comparisons, read_comparisons
 from tiewise.errors import InputError
+from tiewise.study.ledger import Ledger
 from tiewise.study.store import Store
 from tiewise.study.study import Study, write_items
 from tiewise.study.values import Kind, Outcome
@@ -26,13 +27,17 @@ OUTCOMES = {
 IMPORTED = "imported"
 
 
-def comparison_rows(store: Store, *, everything: bool = False) -> Iterator[list[str]]:
+def comparison_rows(store: Store, *, of_excluded: bool = False) -> Iterator[list[str]]:
     """Judgements in the columns of the comparison interface; the first item stood on the left.
 
-    Those that count: practice and what was taken back are left out unless `everything` is wanted.
+    Those that count: without practice, what was taken back, and judges whom a researcher left out;
+    or else those judges' alone.
     """
+    excluded = Ledger(store).excluded()
     for row in store.rows():
-        if not everything and (row["undone"] is not None or row["kind"] == Kind.PRACTICE):
+        if row["undone"] is not None or row["kind"] == Kind.PRACTICE:
+            continue
+        if (row["judge"] in excluded) != of_excluded:
             continue
         chosen = {"left": row["left"], "right": row["right"]}.get(row["outcome"], "")
         yield [
@@ -47,15 +52,16 @@ def _moment(at: datetime | None) -> str:
 
 
 def export(study: Study, store: Store, out: str | Path) -> list[Path]:
-    """Write comparisons.csv, items.csv, judges.csv, offers.csv and erased.csv to a folder."""
+    """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv."""
     place = Path(out)
     place.mkdir(parents=True, exist_ok=True)
     fields = [one.name for one in study.settings.judges.fields]
     tables: dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]] = {
         "comparisons.csv": (COLUMNS, comparison_rows(store)),
+        "excluded.csv": (COLUMNS, comparison_rows(store, of_excluded=True)),
         "judges.csv": (
             ("user_id", "language", "consent", "consented_at", "withdrawn_at", "judgements",
-             "groups", *fields), _judges(store, fields),
+             "groups", "excluded", *fields), _judges(store, fields),
         ),
         "offers.csv": (
             ("offer_id", "user_id", "left_id", "right_id", "kind", "shown_at", "closed_at"),
@@ -74,13 +80,13 @@ def export(study: Study, store: Store, out: str | Path) -> list[Path]:
 
 
 def _judges(store: Store, fields: Sequence[str]) -> Iterator[list[Any]]:
-    told, groups = store.told(), store.groups_known()
+    told, groups, excluded = store.told(), store.groups_known(), Ledger(store).excluded()
     for row in store.people():
         mine = told.get(row["id"], {})
         yield [
             row["id"], row["language"], row["consent"], _moment(row["consented"]),
             _moment(row["withdrawn"]), row["judgements"], "; ".join(groups.get(row["id"], ())),
-            *(mine.get(name, "") for name in fields),
+            excluded.get(row["id"], ""), *(mine.get(name, "") for name in fields),
         ]  # fmt: skip
 
 

@@ -53,7 +53,7 @@ class Store:
         # Writers of one process queue here; SQLite would have them sleep and try again.
         self._turn = Lock()
         try:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 bring_up_to_date(connection)
         except OperationalError as error:
             raise InputError(
@@ -66,7 +66,8 @@ class Store:
         self.engine.dispose()
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
+        """A connection for changes that are kept together, or not at all."""
         if self.engine.dialect.name != "sqlite":
             with self.engine.begin() as connection:
                 yield connection
@@ -82,13 +83,14 @@ class Store:
             connection.commit()
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Connection]:
+        """A connection for questions, each answered by itself."""
         with self._readers.connect() as connection:
             yield connection
 
     def is_well(self) -> bool:
         """Whether the database answers."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return bool(connection.scalar(text("SELECT 1")) == 1)
 
     # Judges.
@@ -97,13 +99,13 @@ class Store:
         """New invite codes; only their digests are kept."""
         codes = [secrets.token_hex(5) for _ in range(count)]
         rows = [{"code": digest(code), "made": now()} for code in codes]
-        with self._writing() as connection:
+        with self.writing() as connection:
             connection.execute(invites.insert(), rows)
         return codes
 
     def may_come(self, code: str) -> bool:
         """Whether an invite code is good and nobody has used it."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return _free_invite(connection, code) is not None
 
     def welcome(
@@ -124,7 +126,7 @@ class Store:
             "consent": consent, "consented": now(), "chose": False,
         }  # fmt: skip
         try:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 if code is not None:
                     row["invite"] = _free_invite(connection, code)
                     if row["invite"] is None:
@@ -139,20 +141,20 @@ class Store:
 
     def judge(self, secret: str) -> Judge | None:
         """The judge whose personal link holds this secret, unless they withdrew."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             row = connection.execute(statements.JUDGE, {"digest": digest(secret)}).first()
         return None if row is None else Judge(*row)
 
     def agree(self, judge: Judge, version: str) -> None:
         """The judge consents to another version of the text."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             mine = judges.c.id == judge.id
             agreed = {"consent": version, "consented": now()}
             connection.execute(judges.update().where(mine).values(agreed))
 
     def speak(self, judge: Judge, language: str) -> None:
         """The judge goes on in another language."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             mine = judges.c.id == judge.id
             connection.execute(judges.update().where(mine).values(language=language))
 
@@ -162,7 +164,7 @@ class Store:
         Where they change, the pair that is open is set aside: it may be of groups not known now.
         """
         rows = [{"judge": judge.id, "group": group} for group in sorted(set(groups))]
-        with self._writing() as connection:
+        with self.writing() as connection:
             before = connection.scalars(statements.KNOWN, {"judge_id": judge.id})
             if set(before) != {row["group"] for row in rows}:
                 _set_aside(connection, judge)
@@ -174,12 +176,12 @@ class Store:
 
     def knows(self, judge: Judge) -> tuple[str, ...]:
         """The groups that a judge knows."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return tuple(connection.scalars(statements.KNOWN, {"judge_id": judge.id}))
 
     def withdraw(self, judge: Judge, *, judgements_too: bool) -> int:
         """Erase what a judge said of themselves, and their judgements if they ask; how many."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             gone = _erase_judgements(connection, judge) if judgements_too else 0
             connection.execute(said.delete().where(said.c.judge == judge.id))
             connection.execute(known.delete().where(known.c.judge == judge.id))
@@ -195,14 +197,14 @@ class Store:
 
     def open_offer(self, judge: Judge) -> Offer | None:
         """The pair that is before a judge."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             row = connection.execute(statements.OPEN_OFFER, {"judge_id": judge.id}).first()
         return None if row is None else Offer(row.id, row.left, row.right, Kind(row.kind))
 
     def offer(self, judge: Judge, pick: Pick, kind: Kind) -> Offer:
         """Put a pair before a judge; where another worker was quicker, theirs stands."""
         try:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 return _put(connection, judge, pick.left, pick.right, kind)
         except IntegrityError:
             there = self.open_offer(judge)
@@ -214,7 +216,7 @@ class Store:
         """Keep an answer; where this offer is not open to this judge nothing changes, and False."""
         at = now()
         which = {"offer_id": offer, "judge_id": judge.id, "at": at}
-        with self._writing() as connection:
+        with self.writing() as connection:
             if connection.execute(statements.CLOSE_OFFER, which).rowcount != 1:
                 return False
             row = {"offer": offer, "outcome": outcome.value, "answered": at}
@@ -223,7 +225,7 @@ class Store:
 
     def set_aside(self, judge: Judge) -> None:
         """Close the pair that is before a judge, unanswered."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             _set_aside(connection, judge)
 
     def undo(self, judge: Judge, *, of: int | None = None) -> Offer | None:
@@ -234,7 +236,7 @@ class Store:
         enough.
         """
         try:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 standing = connection.execute(statements.HISTORY, {"judge_id": judge.id}).all()
                 if not standing or of not in (None, len(standing)):
                     return None
@@ -248,7 +250,7 @@ class Store:
 
     def history(self, judge: Judge) -> History:
         """What a judge has answered and not taken back."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             rows = connection.execute(statements.HISTORY, {"judge_id": judge.id})
             return History(tuple(Said(*row[:4]) for row in rows))
 
@@ -263,7 +265,7 @@ class Store:
 
         While there is no answer yet, the current meaning is kept as the one that counts.
         """
-        with self._writing() as connection:
+        with self.writing() as connection:
             if connection.scalar(select(judgements.c.id).limit(1)) is None:
                 connection.execute(meaning.delete())
             kept = dict(connection.execute(select(meaning.c.key, meaning.c.value)).all())
@@ -299,13 +301,13 @@ class Store:
             .join(made, made.c.judge == judges.c.id, isouter=True)
             .order_by(judges.c.consented, judges.c.id)
         )  # fmt: skip
-        with self._reading() as connection:
+        with self.reading() as connection:
             yield from connection.execute(wanted).mappings()
 
     def told(self) -> dict[str, dict[str, str]]:
         """What each judge said of themselves, by field."""
         out: dict[str, dict[str, str]] = {}
-        with self._reading() as connection:
+        with self.reading() as connection:
             for judge, name, value in connection.execute(select(said)):
                 out.setdefault(judge, {})[name] = value
         return out
@@ -313,24 +315,24 @@ class Store:
     def groups_known(self) -> dict[str, list[str]]:
         """The groups that each judge knows."""
         out: dict[str, list[str]] = {}
-        with self._reading() as connection:
+        with self.reading() as connection:
             for judge, group in connection.execute(select(known).order_by(known.c.group)):
                 out.setdefault(judge, []).append(group)
         return out
 
     def offers(self) -> Iterator[RowMapping]:
         """Every pair that was ever put before a judge."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             yield from connection.execute(select(offers).order_by(offers.c.id)).mappings()
 
     def erasures(self) -> Iterator[RowMapping]:
         """What was erased, when, for whom; not what it was."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             yield from connection.execute(select(erased).order_by(erased.c.id)).mappings()
 
     def bring_in(self, rows: Sequence[Mapping[str, Any]], *, consent: str) -> int:
         """Judgements from elsewhere: judge, left, right, outcome, and times where known."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             for judge in sorted({row["judge"] for row in rows}):
                 if connection.scalar(select(judges.c.id).where(judges.c.id == judge)) is None:
                     connection.execute(judges.insert().values(
@@ -353,7 +355,7 @@ class Store:
         """A copy of the database as it is at this moment, while it is in use (SQLite)."""
         if self.engine.dialect.name != "sqlite":
             raise InputError("this study is on PostgreSQL; back it up with pg_dump")
-        with self._reading() as connection:
+        with self.reading() as connection:
             connection.execute(text("VACUUM INTO :path"), {"path": path})
 
 

@@ -16,9 +16,11 @@ from sqlalchemy import (
     Connection,
     DateTime,
     Dialect,
+    Float,
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -123,6 +125,93 @@ meaning = Table(
     Column("key", String(64), primary_key=True),
     Column("value", Text, nullable=False),
     Column("since", Utc, nullable=False),
+)  # fmt: skip
+
+# Those who run the study. Passwords are kept as Argon2 hashes, secrets as digests.
+researchers = Table(
+    "researchers", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("password", Text),
+    Column("made", Utc, nullable=False),
+    Column("removed", Utc),
+)  # fmt: skip
+
+sessions = Table(
+    "sessions", metadata,
+    Column("secret", String(64), primary_key=True),
+    Column("researcher", ForeignKey("researchers.id"), nullable=False),
+    Column("begun", Utc, nullable=False),
+    Column("seen", Utc, nullable=False),
+    Column("ended", Utc),
+)  # fmt: skip
+
+# What a secret opens: a researcher's way in, once; a shared map; the interface for programs.
+passes = Table(
+    "passes", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("secret", String(64), nullable=False, unique=True),
+    Column("opens", String(16), nullable=False),
+    Column("label", Text, nullable=False),
+    Column("researcher", ForeignKey("researchers.id")),
+    Column("made", Utc, nullable=False),
+    Column("until", Utc),
+    Column("ended", Utc),
+)  # fmt: skip
+
+# What researchers did. Rows are only ever added.
+deeds = Table(
+    "deeds", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Utc, nullable=False),
+    Column("researcher", ForeignKey("researchers.id")),
+    Column("what", String(32), nullable=False),
+    Column("about", Text, nullable=False),
+    Column("why", Text, nullable=False),
+)  # fmt: skip
+
+# Whether judges may judge, and whose judgements count: the last row has the word.
+phases = Table(
+    "phases", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("phase", String(8), nullable=False),
+    Column("at", Utc, nullable=False),
+)  # fmt: skip
+
+exclusions = Table(
+    "exclusions", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("judge", ForeignKey("judges.id"), nullable=False),
+    Column("excluded", Boolean, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", Utc, nullable=False),
+)  # fmt: skip
+
+# The posterior as it was at moments of the study.
+snapshots = Table(
+    "snapshots", metadata,
+    Column("id", Integer, primary_key=True),
+    Column("made", Utc, nullable=False),
+    Column("pulse", String(64), nullable=False),
+    Column("comparisons", Integer, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)  # fmt: skip
+
+# What is known now and need not be kept: one row for each thing.
+current = Table(
+    "current", metadata,
+    Column("key", String(32), primary_key=True),
+    Column("made", Utc, nullable=False),
+    Column("value", LargeBinary, nullable=False),
+)  # fmt: skip
+
+# Who may do what only one may do, and until when unless they say so again.
+leases = Table(
+    "leases", metadata,
+    Column("task", String(32), primary_key=True),
+    Column("holder", String(64), nullable=False),
+    Column("until", Utc, nullable=False),
 )  # fmt: skip
 
 
