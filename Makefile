@@ -8,7 +8,8 @@ DEMO   := demo
 # Tests run on every core already; a BLAS that also did would only get in the way.
 ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow lint types everyday tools format clean bench bench-quick bench-site
+.PHONY: demo test test-slow lint types everyday tools format clean bench bench-quick bench-site \
+  bench-pairing
 
 demo: $(VENV)/.ready
 	$(BIN)/tiewise simulate $(DEMO)/data --county 60 --comparisons 900 --seed 7 --force
@@ -57,6 +58,10 @@ bench-quick: $(VENV)-bench/.ready
 # The study site under a crowd of judges, on SQLite and on PostgreSQL.
 bench-site: $(VENV)/.ready tools
 	$(BIN)/python -m benchmarks.site
+
+# Simulated studies: how many comparisons each pairing policy needs (docs/pairing.md).
+bench-pairing: $(VENV)/.ready
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.pairing
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .

@@ -1,7 +1,7 @@
-"""The study site under a crowd: `python -m benchmarks.site [--quick]`, or `make bench-site`.
+"""The study site under a crowd: `python -m benchmarks.site [--quick|--live]`, or `make bench-site`.
 
-Writes results/site.json, one object a case, and site.md. Site, database and crowd share the
-machine's cores.
+Writes results/site.json, one object a case, and site.md. Site, live worker, database and crowd
+share the machine's cores. `--live` runs only the cases of the live picture and keeps the others.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import numpy as np
 from benchmarks.plan import ROOT
 from tiewise.core.areas import Areas
 from tiewise.study.making import new_study
+from tiewise.study.snapshots import Snapshots
 from tiewise.study.study import Study
 from tiewise.study.values import Outcome
 
@@ -41,7 +42,8 @@ TIEWISE = str(Path(sys.executable).with_name("tiewise"))
 TICKS = os.sysconf("SC_CLK_TCK")
 HEAD = (
     "database", "items", "stored", "judges", "pause_s", "seconds", "judgements", "errors", "lost",
-    "doubled", "get_p95_ms", "post_p95_ms", "cpu_ms_per_request",
+    "doubled", "get_p95_ms", "post_p95_ms", "cpu_ms_per_request", "policy", "fits", "lag_p50_s",
+    "lag_p95_s", "lag_max_s", "live_cores",
 )  # fmt: skip
 
 
@@ -55,11 +57,27 @@ class Case:
     judges: int = 200
     pause_s: float = 2.0
     seconds: float = 60.0
+    policy: str = "uniform"
+
+
+KINDS = ("sqlite", "postgresql")
+
+
+def live_cases() -> list[Case]:
+    """What the live picture promises: its age with 50 judges, and 200 judges not held up by it."""
+    return [
+        Case(kind, items=items, stored=stored, judges=judges, policy=policy)
+        for kind in KINDS
+        for items, stored, judges, policy in (
+            (100, 0, 50, "uniform"), (450, 0, 50, "uniform"), (450, 20_000, 50, "informative"),
+            (100, 0, 200, "informative"),
+        )
+    ]  # fmt: skip
 
 
 def cases(*, quick: bool) -> list[Case]:
     """A crowd that thinks, a crowd that does not, and both ends of each size."""
-    kinds = ("sqlite", "postgresql")
+    kinds = KINDS
     if quick:
         return [Case(kind, judges=40, seconds=8) for kind in kinds]
     thinking = [Case(kind) for kind in kinds]
@@ -70,23 +88,32 @@ def cases(*, quick: bool) -> list[Case]:
         for kind in kinds
         for items, stored in ((12, 0), (1000, 0), (12, 100_000), (1000, 100_000))
     ]
-    return [*thinking, *flat_out, *sizes]
+    return [*thinking, *live_cases(), *flat_out, *sizes]
 
 
 def main() -> None:
     """Run every case and write what was seen."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few seconds of each database")
-    quick = parser.parse_args().quick
-    place = ROOT / "benchmarks" / "results" / ("quick" if quick else "")
+    parser.add_argument("--live", action="store_true", help="only the cases of the live picture")
+    said = parser.parse_args()
+    place = ROOT / "benchmarks" / "results" / ("quick" if said.quick else "")
     place.mkdir(parents=True, exist_ok=True)
-    rows = []
+    wanted = live_cases() if said.live else cases(quick=said.quick)
+    rows = kept(place / "site.json", wanted) if said.live else []
     with databases() as address:
-        for case in cases(quick=quick):
+        for case in wanted:
             rows.append(measured(case, address(case.database)))
             print("  ".join(f"{key} {rows[-1][key]}" for key in HEAD), flush=True)
             (place / "site.json").write_text(json.dumps(rows, indent=1) + "\n")
-    (place / "site.md").write_text(told(rows))
+            (place / "site.md").write_text(told(rows))
+
+
+def kept(path: Path, wanted: list[Case]) -> list[dict[str, Any]]:
+    """Rows of earlier runs, without those of the cases that are wanted anew."""
+    rows = json.loads(path.read_text()) if path.exists() else []
+    anew = [case.__dict__ for case in wanted]
+    return [row for row in rows if {key: row.get(key) for key in anew[0]} not in anew]
 
 
 def measured(case: Case, database: str | None) -> dict[str, Any]:
@@ -94,14 +121,17 @@ def measured(case: Case, database: str | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         study = prepared(Path(folder) / "study", case, database)
         with site(study.folder, database) as (server, port):
-            before = cpu_seconds(server.pid)
+            before, live = cpu_seconds(server.pid), live_cpu_seconds(study.folder)
             tally = asyncio.run(
                 crowd(
                     "127.0.0.1", port, judges=case.judges, pause=case.pause_s, seconds=case.seconds
                 )
             )
             spent = cpu_seconds(server.pid) - before
+            fitting = live_cpu_seconds(study.folder) - live
+            time.sleep(10)  # for the last judgements to come into the picture
         lost, doubled = accounts(study, database, tally, case.stored)
+        picture = lags(study, database)
     # Signing up is five requests a judge, and part of what was spent.
     requests = len(tally.gets) + len(tally.posts) + 5 * case.judges
     return {
@@ -112,6 +142,31 @@ def measured(case: Case, database: str | None) -> dict[str, Any]:
         "pair_page_bytes": int(np.median(tally.weights)),
         "faults": Counter(tally.errors).most_common(3),
         "judgements_per_s": round(len(tally.acknowledged) / case.seconds, 1),
+        "live_cores": round(fitting / case.seconds, 2), **picture,
+    }  # fmt: skip
+
+
+def lags(study: Study, database: str | None) -> dict[str, Any]:
+    """Seconds from a judgement to the first snapshot that rests on it, and number of snapshots.
+
+    Judgements that were there when the site was started are left out, and those of practice.
+    """
+    store = study.store(database)
+    said = [(row["judgement"], row["answered"]) for row in store.rows() if row["kind"] == "new"]
+    made = [(int(one.pulse.split(".")[0]), one.made) for one in Snapshots(store).history()]
+    store.close()
+    reached = np.array([number for number, _ in made])
+    first = reached[0] if len(made) else 0
+    waits = []
+    for number, answered in said:
+        place = int(np.searchsorted(reached, number))
+        if number > first and place < len(made):
+            waits.append((made[place][1] - answered).total_seconds())
+    missing = int(sum(number > reached[-1] for number, _ in said)) if len(made) else len(said)
+    ends = np.round(np.quantile(waits, (0.5, 0.95, 1.0)), 2).tolist() if waits else [None] * 3
+    return {
+        "fits": len(made), "not_in_picture": missing,
+        **dict(zip(("lag_p50_s", "lag_p95_s", "lag_max_s"), ends, strict=True)),
     }  # fmt: skip
 
 
@@ -125,6 +180,8 @@ def prepared(folder: Path, case: Case, database: str | None) -> Study:
     county = folder.parent / "county.gpkg"
     Areas.made_up(case.items, seed=1).to_gpkg(county)
     new_study(folder, question="Which ward is greener?", areas=county, target=10**6)
+    toml = folder / "study.toml"
+    toml.write_text(toml.read_text().replace('policy = "uniform"', f'policy = "{case.policy}"'))
     study = Study.open(folder)
     store = study.store(database)
     if case.stored:
@@ -175,6 +232,19 @@ def cpu_seconds(pid: int) -> float:
     return own + sum(cpu_seconds(int(worker)) for worker in workers)
 
 
+def live_cpu_seconds(folder: Path) -> float:
+    """Processor time of the live worker of a study, whose parent is a thread of the site."""
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().decode().split("\0")
+        except OSError:  # it has just ended
+            continue
+        if "tiewise.web.live" in words and str(folder) in words:
+            fields = (place / "stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / TICKS
+    return 0.0
+
+
 def accounts(study: Study, database: str | None, tally: Tally, stored: int) -> tuple[int, int]:
     """How many acknowledged answers are not there, and how many are there twice."""
     store = study.store(database)
@@ -204,7 +274,7 @@ def told(rows: list[dict[str, Any]]) -> str:
         "| " + " | ".join(name.replace("_", " ") for name in head) + " |",
         "|" + "---|" * len(head),
     ]  # fmt: skip
-    lines += ["| " + " | ".join(str(row[name]) for name in head) + " |" for row in rows]
+    lines += ["| " + " | ".join(str(row.get(name, "")) for name in head) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
 

@@ -36,8 +36,9 @@ _HOMES = {
     "tiewise.results.summaries": ["parameters", "preference", "summarise", "tie_curve"],
     "tiewise.analysis": ["Surroundings", "analyse", "build_model"],
     "tiewise.study.study": ["Study"],
+    "tiewise.study.ledger": ["Ledger", "Opens", "Phase"],
     "tiewise.study.making": ["check_study", "new_study"],
-    "tiewise.web.serve": ["serve"],
+    "tiewise.web.serve": ["open_site", "serve"],
     "tiewise.errors": ["InputError", "InputWarning"],
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

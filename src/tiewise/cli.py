@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tiewise.cli_running import COMMANDS as RUNNING
 from tiewise.cli_study import COMMANDS, DATABASE, is_study, to_fit
 from tiewise.errors import InputError, InputWarning
 
@@ -390,7 +391,7 @@ def data(name: str, out: str | None, force: bool) -> None:
     click.echo(f"{found.about}\nWritten to {place}: {written}")
 
 
-for _command in COMMANDS:
+for _command in (*COMMANDS, *RUNNING):
     main.add_command(_command)
 
 

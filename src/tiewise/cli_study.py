@@ -47,10 +47,13 @@ def to_fit(folder: str, given: dict[str, Any]) -> tuple[Comparisons, dict[str, A
 
     What was said on the command line has the last word.
     """
+    from tiewise.study.ledger import Ledger
     from tiewise.study.sharing import comparisons
 
     with opened(folder, given["database"]) as (study, store):
-        told = comparisons(store)
+        told, excluded = comparisons(store), Ledger(store).excluded()
+    if excluded:
+        click.echo(f"Left out, as a researcher decided: {_judges(len(excluded))}", err=True)
     about, land = study.settings.study, study.folder / "areas.gpkg"
     said = {
         "question": about.question, "higher": about.higher, "lower": about.lower,
@@ -63,6 +66,10 @@ def to_fit(folder: str, given: dict[str, Any]) -> tuple[Comparisons, dict[str, A
     # Where judges could not call a tie, there is none to model.
     no_ties = given["no_ties"] or not (study.settings.answers.ties or given["tie_prior"])
     return told, given | known | {"no_ties": no_ties}
+
+
+def _judges(number: int) -> str:
+    return f"{number} judge{'s'[: number != 1]}"
 
 
 @click.command()
@@ -109,7 +116,7 @@ def check(folder: str, database: str | None) -> None:
 
 
 @click.command()
-@FOLDER
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
 @click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
 @DATABASE
@@ -120,13 +127,18 @@ def check(folder: str, database: str | None) -> None:
     "--sign-ups", type=click.IntRange(1), default=300, show_default=True,
     help="at most so many from one address in ten minutes",
 )  # fmt: skip
-def serve(folder: str, sign_ups: int, **given: Any) -> None:
-    """Run the site of the study in DIR and print the judges' link."""
+@click.option("--sign-in-link", is_flag=True, help="print a one-time link for a researcher")
+@click.option("--no-live", is_flag=True, help="fit nothing while the site runs")
+def serve(folders: tuple[str, ...], sign_ups: int, no_live: bool, **given: Any) -> None:
+    """Run the site of the study in DIR and print the judges' link.
+
+    With several, or a folder that holds several, each is below its folder's name.
+    """
     from tiewise.web.security import Limit, Limits
     from tiewise.web.serve import serve as run
 
     limits = Limits(sign_ups=Limit(sign_ups, 600))
-    run(folder, **given, limits=limits, say=click.echo)
+    run(*folders, **given, limits=limits, live=not no_live, say=click.echo)
 
 
 @click.command()

@@ -87,10 +87,25 @@ class _Spectral:
         some = slice(kept[0], kept[-1] + 1)
         return scale, vectors[:, some], values[some]
 
-    def factor(self, size: int) -> Floats:
-        """F (items, rank) with Σ = F Fᵀ."""
+    # Kept: models of one prior and ever more judgements share them.
+
+    @cached_property
+    def _factor(self) -> Floats:
         scale, vectors, values = self._pieces
         return np.ascontiguousarray(scale[:, None] * vectors * np.sqrt(values))
+
+    @cached_property
+    def _precision(self) -> Floats | None:
+        scale, vectors, values = self._pieces
+        if len(values) < len(scale) or values.max() > INVERTIBLE * values.min():
+            return None
+        half = vectors / np.sqrt(values) / scale[:, None]
+        out: Floats = half @ half.T
+        return out
+
+    def factor(self, size: int) -> Floats:
+        """F (items, rank) with Σ = F Fᵀ."""
+        return self._factor
 
     def coordinates(self, quality: Floats) -> Floats:
         """y with quality = F y."""
@@ -100,12 +115,7 @@ class _Spectral:
 
     def precision(self, size: int) -> Floats | None:
         """Σ⁻¹, or None where Σ is singular or nearly so."""
-        scale, vectors, values = self._pieces
-        if len(values) < len(scale) or values.max() > INVERTIBLE * values.min():
-            return None
-        half = vectors / np.sqrt(values) / scale[:, None]
-        out: Floats = half @ half.T
-        return out
+        return self._precision
 
     def covariance(self) -> Floats:
         """Σ, written out."""

@@ -60,7 +60,7 @@ def fit(
     root = SeedSequence(secrets.randbits(32) if seed is None else seed)
     begun = perf_counter()
     with one_blas_thread():
-        engine, draws = _explored(model, engine, root.spawn(1)[0], watch)
+        engine, draws = explored(model, engine, root.spawn(1)[0], watch)
     if "log_weight" in draws.stats:
         draws = _drawn_again(draws, np.random.default_rng(root.spawn(1)[0]))
     seconds = perf_counter() - begun
@@ -93,7 +93,7 @@ def fit(
     return tree
 
 
-def _explored(
+def explored(
     model: BradleyTerry, engine: Engine, seed: SeedSequence, watch: Watch
 ) -> tuple[Engine, Draws]:
     """Draws of the engine, or of Gibbs where the engine says that the model does not suit it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ IDLE, LONGEST = timedelta(hours=12), timedelta(days=7)
 """A session ends when nobody has used it for so long, and after so long in any case."""
 ONCE = timedelta(days=3)
 """How long a one-time link can be used."""
+EXCLUDE = "exclude judge"
 
 
 class Phase(StrEnum):
@@ -83,9 +84,9 @@ class Ledger:
         if self.researcher(tidy) is not None:
             raise InputError(f"there is a researcher {tidy!r} already; choose another name")
         with self._store.writing() as connection:
-            mine = researchers.c.name == tidy
+            mine = (researchers.c.name == tidy, researchers.c.removed.is_not(None))
             back = {"removed": None, "password": None}
-            if connection.execute(researchers.update().where(mine).values(back)).rowcount == 0:
+            if connection.execute(researchers.update().where(*mine).values(back)).rowcount == 0:
                 row = {"name": tidy, "made": now()}
                 connection.execute(researchers.insert().values(row))
             _do(connection, by, "add researcher", tidy)
@@ -93,11 +94,28 @@ class Ledger:
         assert found is not None
         return found
 
+    def can_sign_in(self) -> bool:
+        """Whether anybody can: with a password, or because they are signed in now."""
+        at = now()
+        theirs = (sessions.c.researcher == researchers.c.id, *_alive(at))
+        there = select(sessions.c.secret).where(*theirs).exists()
+        wanted = _WHO.where(researchers.c.password.is_not(None) | there).limit(1)
+        with self._store.reading() as connection:
+            return connection.execute(wanted).first() is not None
+
+    def invite_researcher(self, name: str, *, by: Researcher | None = None) -> str:
+        """The secret of a one-time link for a researcher, new or known."""
+        tidy = " ".join(name.split())
+        who = self.researcher(tidy) or self.add_researcher(tidy, by=by)
+        return self.make_pass(Opens.SIGN_IN, researcher=who, by=by)
+
     def remove_researcher(self, name: str, *, by: Researcher | None = None) -> bool:
         """End a researcher's sessions and links; False where there is none of this name."""
         there = self.researcher(name)
         if there is None:
             return False
+        if len(self.researchers()) == 1:
+            raise InputError(f"{name!r} is the only researcher; add another one first")
         with self._store.writing() as connection:
             mine = researchers.c.id == there.id
             gone = {"removed": now(), "password": None}
@@ -144,11 +162,8 @@ class Ledger:
         wanted = (
             _WHO.add_columns(sessions.c.seen)
             .join(sessions, sessions.c.researcher == researchers.c.id)
-            .where(
-                sessions.c.secret == digest(secret), sessions.c.ended.is_(None),
-                sessions.c.seen > at - IDLE, sessions.c.begun > at - LONGEST,
-            )
-        )  # fmt: skip
+            .where(sessions.c.secret == digest(secret), *_alive(at))
+        )
         with self._store.reading() as connection:
             row = connection.execute(wanted).first()
         if row is None:
@@ -167,13 +182,14 @@ class Ledger:
             connection.execute(sessions.update().where(mine).values(ended=now()))
 
     def sign_out_others(self, researcher: Researcher, secret: str) -> None:
-        """End every session of a researcher but this one."""
+        """End every session of a researcher but this one, and their links that nobody used."""
         with self._store.writing() as connection:
-            others = (
-                sessions.c.researcher == researcher.id, sessions.c.secret != digest(secret),
-                sessions.c.ended.is_(None),
-            )  # fmt: skip
-            connection.execute(sessions.update().where(*others).values(ended=now()))
+            for table in (sessions, passes):
+                others = (
+                    table.c.researcher == researcher.id, table.c.secret != digest(secret),
+                    table.c.ended.is_(None),
+                )  # fmt: skip
+                connection.execute(table.update().where(*others).values(ended=now()))
 
     # Passes.
 
@@ -266,6 +282,26 @@ class Ledger:
         with self._store.reading() as connection:
             return excluded(connection)
 
+    def left_out(self) -> list[RowMapping]:
+        """The judges who do not count now, latest first: judge, reason, at, and by whom (name)."""
+        last = select(func.max(exclusions.c.id)).group_by(exclusions.c.judge)
+        done = (
+            select(deeds.c.about, func.max(deeds.c.id).label("id"))
+            .where(deeds.c.what == EXCLUDE)
+            .group_by(deeds.c.about)
+            .subquery()
+        )
+        wanted = (
+            select(exclusions.c.judge, exclusions.c.reason, exclusions.c.at, researchers.c.name)
+            .join(done, done.c.about == exclusions.c.judge, isouter=True)
+            .join(deeds, deeds.c.id == done.c.id, isouter=True)
+            .join(researchers, researchers.c.id == deeds.c.researcher, isouter=True)
+            .where(exclusions.c.id.in_(last), exclusions.c.excluded)
+            .order_by(exclusions.c.id.desc())
+        )
+        with self._store.reading() as connection:
+            return list(connection.execute(wanted).mappings())
+
     def exclude(self, judge: str, reason: str, *, by: Researcher | None = None) -> None:
         """Leave a judge's judgements out of fits from now on; they stay where they are."""
         if not reason.strip():
@@ -287,7 +323,7 @@ class Ledger:
                 if (judge in excluded(connection)) == leave_out:
                     return
                 connection.execute(exclusions.insert().values(row))
-                what = "exclude judge" if leave_out else "include judge"
+                what = EXCLUDE if leave_out else "include judge"
                 _do(connection, by, what, judge, reason)
         except IntegrityError:
             raise InputError(f"there is no judge {judge!r} in this study") from None
@@ -327,6 +363,11 @@ _WHO = select(
 
 def _researcher(row: Any) -> Researcher:
     return Researcher(row.id, row.name, bool(row.has_password))
+
+
+def _alive(at: datetime) -> tuple[Any, ...]:
+    since = (sessions.c.seen > at - IDLE, sessions.c.begun > at - LONGEST)
+    return sessions.c.ended.is_(None), *since
 
 
 def _good() -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ OUTCOMES = {
     "first": Outcome.LEFT, "second": Outcome.RIGHT, "tie": Outcome.TIE, "skip": Outcome.SKIP,
 }  # fmt: skip
 IMPORTED = "imported"
+ITEMS = "items.csv"
 
 
 def comparison_rows(store: Store, *, of_excluded: bool = False) -> Iterator[list[str]]:
@@ -53,10 +54,24 @@ def _moment(at: datetime | None) -> str:
 
 def export(study: Study, store: Store, out: str | Path) -> list[Path]:
     """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv."""
-    place = Path(out)
-    place.mkdir(parents=True, exist_ok=True)
+    return [export_one(study, store, name, out) for name in (*_tables(study, store), ITEMS)]
+
+
+def export_one(study: Study, store: Store, name: str, out: str | Path) -> Path:
+    """Write one of the tables of `export`."""
+    path = Path(out) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name == ITEMS:
+        write_items(study.items.values(), path)
+    else:
+        _write(path, *_tables(study, store)[name])
+    return path
+
+
+def _tables(study: Study, store: Store) -> dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]]:
+    """Columns and rows by name; rows are asked for when they are read."""
     fields = [one.name for one in study.settings.judges.fields]
-    tables: dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]] = {
+    return {
         "comparisons.csv": (COLUMNS, comparison_rows(store)),
         "excluded.csv": (COLUMNS, comparison_rows(store, of_excluded=True)),
         "judges.csv": (
@@ -73,10 +88,6 @@ def export(study: Study, store: Store, out: str | Path) -> list[Path]:
             ([row["judge"], _moment(row["at"]), row["judgements"]] for row in store.erasures()),
         ),
     }  # fmt: skip
-    for name, (head, rows) in tables.items():
-        _write(place / name, head, rows)
-    write_items(study.items.values(), place / "items.csv")
-    return [place / name for name in (*tables, "items.csv")]
 
 
 def _judges(store: Store, fields: Sequence[str]) -> Iterator[list[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from tiewise.study.tables import (
     exclusions,
     judgements,
     leases,
+    offers,
     snapshots,
     undone,
 )
@@ -38,7 +39,7 @@ class Snapshot:
     """Judgements that carry likelihood."""
     seconds: float
     body: Mapping[str, Any]
-    """What `web/live.py` wrote; docs/watching.md has its keys."""
+    """What `web/live.py` wrote; docs/live.md has its keys."""
 
 
 class Snapshots:
@@ -51,12 +52,38 @@ class Snapshots:
         """Changes whenever judgements that count may have changed; cheap to ask for."""
         wanted = select(
             select(func.max(judgements.c.id)).scalar_subquery(),
+            # PostgreSQL hands out numbers before it commits: a lower one may come to light later.
+            select(func.count()).select_from(judgements).scalar_subquery(),
             select(func.count()).select_from(undone).scalar_subquery(),
             select(func.max(erased.c.id)).scalar_subquery(),
             select(func.max(exclusions.c.id)).scalar_subquery(),
         )
         with self._store.reading() as connection:
             return ".".join(str(part or 0) for part in connection.execute(wanted).one())
+
+    # Judgements, as the worker reads them.
+
+    def judgements_after(self, number: int) -> Sequence[Any]:
+        """Judgements with higher numbers than this one, oldest first."""
+        wanted = _JUDGEMENTS.where(judgements.c.id > number).order_by(judgements.c.id)
+        with self._store.reading() as connection:
+            return connection.execute(wanted).all()
+
+    def judgements_up_to(self, number: int) -> int:
+        """How many judgements there are with numbers up to this one."""
+        wanted = select(func.count()).select_from(judgements).where(judgements.c.id <= number)
+        with self._store.reading() as connection:
+            return connection.scalar(wanted) or 0
+
+    def taken_back(self) -> Sequence[int]:
+        """The numbers of judgements that were taken back."""
+        with self._store.reading() as connection:
+            return connection.scalars(select(undone.c.judgement)).all()
+
+    def last_erasure(self) -> int:
+        """The number of the last erasure, 0 before the first."""
+        with self._store.reading() as connection:
+            return connection.scalar(select(func.max(erased.c.id))) or 0
 
     # Snapshots.
 
@@ -75,6 +102,8 @@ class Snapshots:
             connection.execute(snapshots.insert().values(row))
             for key, value in (beside or {}).items():
                 _put(connection, key, value)
+            # Whatever went wrong before, it went well now.
+            connection.execute(current.delete().where(current.c.key == "failure"))
             _thin_out(connection)
         return True
 
@@ -90,6 +119,14 @@ class Snapshots:
         with self._store.reading() as connection:
             return connection.scalar(select(func.max(snapshots.c.id))) or 0
 
+    def marks(self) -> dict[str, Any]:
+        """What there is, each with something that changes when it does."""
+        latest = select(func.max(snapshots.c.id))
+        with self._store.reading() as connection:
+            found = dict(tuple(row) for row in connection.execute(_MARKS))
+            number = connection.scalar(latest)
+        return found if number is None else found | {"snapshot": number}
+
     def history(self, most: int = MOST) -> list[Snapshot]:
         """Snapshots in the order of time, the latest among them, at most so many of them."""
         with self._store.reading() as connection:
@@ -101,7 +138,29 @@ class Snapshots:
             )
             return [_read(row) for row in rows]
 
+    def ids(self) -> list[int]:
+        """The numbers of all snapshots that are kept, in the order of time."""
+        with self._store.reading() as connection:
+            return list(connection.scalars(select(snapshots.c.id).order_by(snapshots.c.id)))
+
+    def some(self, wanted: Collection[int]) -> list[Snapshot]:
+        """The snapshots of these numbers that are still kept, in the order of time."""
+        if not wanted:
+            return []
+        these = select(snapshots).where(snapshots.c.id.in_(wanted)).order_by(snapshots.c.id)
+        with self._store.reading() as connection:
+            return [_read(row) for row in connection.execute(these)]
+
     # What is current.
+
+    def keep(self, beside: Mapping[str, bytes], *, holder: str) -> bool:
+        """Make things current without a snapshot; False where the lease was lost."""
+        with self._store.writing() as connection:
+            if not _holds(connection, "live", holder):
+                return False
+            for key, value in beside.items():
+                _put(connection, key, value)
+        return True
 
     def current(self, key: str) -> tuple[datetime, bytes] | None:
         """Something that is current, and since when."""
@@ -152,6 +211,13 @@ class Snapshots:
         with self._store.reading() as connection:
             found: str | None = connection.scalar(wanted)
         return found
+
+
+_JUDGEMENTS = select(
+    judgements.c.id, judgements.c.outcome, judgements.c.answered,
+    offers.c.judge, offers.c.left, offers.c.right, offers.c.kind, offers.c.shown,
+).join(offers, offers.c.id == judgements.c.offer)  # fmt: skip
+_MARKS = select(current.c.key, current.c.made)
 
 
 def _read(row: Any) -> Snapshot:

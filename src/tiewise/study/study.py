@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from numpy.random import Generator
 
 from tiewise.core.files import read_sheet
 from tiewise.core.judgements import as_text
 from tiewise.errors import InputError
-from tiewise.plan.pairing import next_pair
+from tiewise.plan.pairing import Standing, next_pair
 from tiewise.study.settings import Settings, read_settings
 from tiewise.study.store import Store
 from tiewise.study.values import History, Judge, Kind, Offer, Outcome
@@ -35,6 +35,15 @@ class Item:
     group: str = ""
     description: str = ""
     image: str = ""
+
+
+class Recipe(NamedTuple):
+    """What a fit takes from the folder of a study beside its judgements."""
+
+    areas: Path | None
+    id: str | None
+    """The column of ids, where there is a map."""
+    ties: bool
 
 
 @dataclass(frozen=True)
@@ -63,12 +72,22 @@ class Study:
         """The map, where the study has one."""
         from tiewise.core.areas import Areas
 
+        recipe = self.recipe()
+        return Areas.read(recipe.areas, id=recipe.id) if recipe.areas else None
+
+    def recipe(self) -> Recipe:
+        """How the study is fitted: with its map, and with ties if judges could call them."""
         path = self.folder / "areas.gpkg"
-        return Areas.read(path, id="id") if path.exists() else None
+        land = path if path.exists() else None
+        return Recipe(land, "id" if land else None, self.settings.answers.ties)
 
     def store(self, url: str | None = None) -> Store:
-        """The study's database: a file in its folder, or the one at an address."""
-        return Store(url or f"sqlite:///{(self.folder / 'study.db').resolve()}")
+        """The study's database: a file in its folder, or the one at an address.
+
+        `{study}` in the address stands for the name of the folder.
+        """
+        place = self.folder.resolve()
+        return Store(url.replace("{study}", place.name) if url else f"sqlite:///{place}/study.db")
 
     def known_items(self, groups: Iterable[str]) -> tuple[str, ...]:
         """The items that a judge of these groups is asked about; all, where there are no groups."""
@@ -94,9 +113,17 @@ class Study:
 
 
 def next_offer(
-    study: Study, store: Store, judge: Judge, rng: Generator, history: History | None = None
+    study: Study,
+    store: Store,
+    judge: Judge,
+    rng: Generator,
+    history: History | None = None,
+    standing: Standing | None = None,
 ) -> Offer | None:
-    """The pair before a judge, or the next one; None where they have seen all they know."""
+    """The pair before a judge, or the next one; None where they have seen all they know.
+
+    `standing` is what all judges have said so far, for policies that look at it.
+    """
     there = store.open_offer(judge)
     if there is not None and {there.left, there.right} <= study.items.keys():
         return there
@@ -113,7 +140,11 @@ def next_offer(
             pick for pick in (history.compared if rules.repeats else ())
             if {pick.left, pick.right} <= set(known)
         ]  # fmt: skip
-        pick = next_pair(known, history.seen, rng, repeats=rules.repeats, answered=answered)
+        pick = next_pair(
+            known, history.seen, rng, repeats=rules.repeats, answered=answered,
+            policy=rules.policy, standing=standing, wary=history.wary,
+            random_share=rules.random_share,
+        )  # fmt: skip
         kind = Kind.REPEAT if pick is not None and pick.repeat else Kind.NEW
     return None if pick is None else store.offer(judge, pick, kind)
 

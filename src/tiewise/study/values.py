@@ -95,6 +95,15 @@ class History(NamedTuple):
         )
 
     @property
+    def wary(self) -> frozenset[Pair]:
+        """The pairs that they called equal or skipped, practice apart."""
+        return frozenset(
+            frozenset((said.left, said.right))
+            for said in self.answers
+            if said.kind != Kind.PRACTICE and said.outcome in (Outcome.TIE, Outcome.SKIP)
+        )
+
+    @property
     def compared(self) -> list[Pick]:
         """The pairs they compared, as they saw them; without practice and what they skipped."""
         return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from threading import Thread
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -16,33 +17,51 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from tiewise.study.ledger import Ledger
 from tiewise.study.store import Store
 from tiewise.study.study import Study
-from tiewise.web import coming, judging
+from tiewise.web import api, coming, dashboard, downloads, judging, people, running, sign_in
 from tiewise.web.assets import Picture, static_assets
-from tiewise.web.judging import for_judges
+from tiewise.web.doors import Doors
+from tiewise.web.judging import for_judges, until_closed, while_open
+from tiewise.web.latest import Latest
 from tiewise.web.maps import Maps
 from tiewise.web.security import Guard, Headers, Limits, Throttle, dress
 from tiewise.web.visits import Site, Throttles, arrive, page, post
+from tiewise.web.watching import (
+    for_anybody,
+    for_partners,
+    for_researchers,
+    posted_by_anybody,
+    posted_by_researchers,
+    sorry,
+)
+
+if TYPE_CHECKING:
+    from tiewise.web.keeper import Keeper
 
 PROBLEMS = {400, 403, 404, 405, 413, 415, 429, 500}
 
 
 def routes() -> list[Route]:
     """Every address there is."""
+    return [*for_those_who_judge(), *for_those_who_watch(), *for_whoever_asks()]
+
+
+def for_those_who_judge() -> list[Route]:
+    """The judges' way."""
     return [
         Route("/", page(coming.welcome)),
-        Route("/begin", page(coming.begin)),
-        Route("/begin", post(coming.join, signs_up=True), methods=["POST"]),
-        Route("/groups", page(for_judges(judging.groups, still=["/groups"]))),
+        Route("/begin", page(while_open(coming.begin))),
+        Route("/begin", post(while_open(coming.join), signs_up=True), methods=["POST"]),
+        Route("/groups", page(while_open(for_judges(judging.groups, still=["/groups"])))),
         Route(
-            "/groups",
-            post(for_judges(judging.choose_groups, still=["/groups"])),
+            "/groups", post(while_open(for_judges(judging.choose_groups, still=["/groups"]))),
             methods=["POST"],
         ),
-        Route("/pair", page(for_judges(judging.pair))),
-        Route("/answer", post(for_judges(judging.answer)), methods=["POST"]),
-        Route("/undo", post(for_judges(judging.undo)), methods=["POST"]),
+        Route("/pair", page(for_judges(while_open(judging.pair)))),
+        Route("/answer", post(for_judges(until_closed(judging.answer))), methods=["POST"]),
+        Route("/undo", post(for_judges(while_open(judging.undo))), methods=["POST"]),
         Route("/thanks", page(for_judges(judging.thanks))),
         Route("/link", page(for_judges(coming.link, still=["/groups", "/begin"]))),
         Route("/j/{secret}", page(coming.come_back, while_away=True)),
@@ -64,6 +83,51 @@ def routes() -> list[Route]:
     ]  # fmt: skip
 
 
+def for_those_who_watch() -> list[Route]:
+    """The researchers' pages, and the one that they share."""
+    read, send = for_researchers, posted_by_researchers
+    return [
+        Route("/sign-in", for_anybody(sign_in.ask)),
+        Route("/sign-in", posted_by_anybody(sign_in.sign_in), methods=["POST"]),
+        Route("/sign-in/{secret}", for_anybody(sign_in.link)),
+        Route("/sign-in/{secret}", posted_by_anybody(sign_in.use_link), methods=["POST"]),
+        Route("/watch", read(dashboard.overview)),
+        Route("/watch/fresh", read(dashboard.fresh, for_script=True)),
+        Route("/watch/items", read(dashboard.items)),
+        Route("/watch/history", read(dashboard.history)),
+        Route("/watch/history.json", read(dashboard.frames, for_script=True)),
+        Route("/watch/judges", read(people.judges)),
+        Route("/watch/judges/exclude", send(people.exclude), methods=["POST"]),
+        Route("/watch/judges/include", send(people.include), methods=["POST"]),
+        Route("/watch/run", read(running.run)),
+        Route("/watch/phase", send(running.set_phase), methods=["POST"]),
+        Route("/watch/researchers", send(running.add_researcher), methods=["POST"]),
+        Route("/watch/researchers/remove", send(running.remove_researcher), methods=["POST"]),
+        Route("/watch/links", send(running.make_link), methods=["POST"]),
+        Route("/watch/links/end", send(running.end_link), methods=["POST"]),
+        Route("/watch/link", send(sign_in.another_link), methods=["POST"]),
+        Route("/watch/password", read(sign_in.password)),
+        Route("/watch/password", send(sign_in.change_password), methods=["POST"]),
+        Route("/watch/sign-out", send(sign_in.sign_out), methods=["POST"]),
+        Route("/watch/trail", read(running.trail)),
+        Route("/watch/papers", send(downloads.make_papers), methods=["POST"]),
+        Route("/watch/download/{name}", read(downloads.download)),
+        Route("/shared/{secret}", for_partners(dashboard.shared)),
+    ]
+
+
+def for_whoever_asks() -> list[Route]:
+    """The interface for programs."""
+    return [
+        Route("/api/v1/", api.facts(api.index)),
+        Route("/api/v1/study", api.facts(api.study)),
+        Route("/api/v1/items", api.facts(api.items)),
+        Route("/api/v1/estimates", api.facts(api.estimates)),
+        Route("/api/v1/coverage", api.facts(api.coverage)),
+        Route("/api/v1/export", api.for_programs(api.export)),
+    ]
+
+
 def make_app(
     study: Study,
     store: Store,
@@ -71,14 +135,24 @@ def make_app(
     secret: str,
     https: bool = False,
     public_url: str = "",
+    prefix: str = "",
     hosts: Collection[str] = (),
     limits: Limits | None = None,
+    live: bool = False,
 ) -> Starlette:
-    """The site of a study. `secret` signs cookies; `hosts` are names it answers to, () for any."""
-    prefix = urlsplit(public_url).path.rstrip("/")
+    """The site of a study. `secret` signs cookies; `hosts` are names it answers to, () for any.
+
+    `prefix` stands before every path where `public_url` does not say so; `live` keeps the picture
+    of what was found up to date while the site runs.
+    """
+    prefix = urlsplit(public_url).path.rstrip("/") or prefix
+    ledger = Ledger(store)
     site = Site(
         study=study,
         store=store,
+        ledger=ledger,
+        latest=Latest(store),
+        doors=Doors(ledger),
         guard=Guard(secret, https=https, path=prefix),
         throttles=Throttles(*map(Throttle, limits or Limits())),
         assets=static_assets(),
@@ -87,6 +161,7 @@ def make_app(
         public_url=public_url.rstrip("/"),
         prefix=prefix,
         hosts=tuple(host.lower() for host in hosts),
+        live=live,
     )
     app = Starlette(
         routes=routes(),
@@ -101,10 +176,23 @@ def make_app(
 
 @asynccontextmanager
 async def _while_it_runs(app: Starlette) -> AsyncIterator[None]:
-    if app.state.site.maps is not None:
-        Thread(target=app.state.site.maps.draw_ahead, daemon=True).start()
+    site: Site = app.state.site
+    if site.maps is not None:
+        Thread(target=site.maps.draw_ahead, daemon=True).start()
+    keeper = _keeper(site) if site.live else None
     yield
-    app.state.site.store.close()
+    if keeper is not None:
+        await run_in_threadpool(keeper.stop)
+    site.store.close()
+
+
+def _keeper(site: Site) -> Keeper:
+    """Somebody to see that the live worker runs, at work."""
+    from tiewise.web.keeper import Keeper
+
+    keeper = Keeper(site.study.folder, site.store)
+    keeper.start()
+    return keeper
 
 
 def _images(study: Study) -> dict[str, Picture]:
@@ -169,6 +257,11 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 def _sorry(request: Request, status: int, detail: str) -> Response:
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    if path.startswith("/api/"):
+        return api.sorry(status)
     known = status if status in PROBLEMS else 400 if status < 500 else 500
     key = f"{known}_{detail}" if detail in ("cookie", "token", "link") else str(known)
+    if path.startswith(("/watch", "/sign-in", "/shared")):
+        return sorry(request, status, key)
     return arrive(request).show("problem.html", status=status, key=key)

@@ -21,6 +21,7 @@ def welcome(visit: Visit) -> Response:
         code=tidy(visit.request.query_params.get("code", "")),
         progress=visit.site.store.progress(visit.judge) if visit.judge else None,
         next=way(visit.site, visit.judge),
+        phase=visit.site.phase,
     )
 
 
@@ -102,7 +103,9 @@ def come_back(visit: Visit) -> Response:
 
 def link(visit: Visit) -> Response:
     """The personal link, to be taken along."""
-    return visit.show("link.html", link=f"{base_of(visit)}/j/{visit.session.secret}")
+    return visit.show(
+        "link.html", link=f"{base_of(visit.request, visit.site)}/j/{visit.session.secret}"
+    )
 
 
 # Out.

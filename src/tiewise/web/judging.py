@@ -12,6 +12,7 @@ import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from tiewise.study.ledger import Phase
 from tiewise.study.study import FEWEST, Item, next_offer
 from tiewise.study.values import Judge, Kind, Offer, Outcome, Progress
 from tiewise.web.maps import Mark
@@ -35,6 +36,27 @@ def for_judges(made: Page, *, still: Collection[str] = ()) -> Page:
             return visit.go("/")
         place = way(visit.site, visit.judge)
         return made(visit) if place == "/pair" or place in still else visit.go(place)
+
+    return only
+
+
+def while_open(made: Page) -> Page:
+    """A page that is there while judges may judge; else one that says why it is not."""
+    return _unless(made, (Phase.PAUSED, Phase.CLOSED))
+
+
+def until_closed(made: Page) -> Page:
+    """A page that is there until the study is closed: answers to what is on a screen are kept."""
+    return _unless(made, (Phase.CLOSED,))
+
+
+def _unless(made: Page, phases: Collection[Phase]) -> Page:
+    def only(visit: Visit) -> Response:
+        phase = visit.site.phase
+        if phase not in phases:
+            return made(visit)
+        refused = visit.request.method == "POST"
+        return visit.show("shut.html", status=409 if refused else 200, phase=phase)
 
     return only
 
@@ -96,7 +118,9 @@ def pair(visit: Visit) -> Response:
     # A source of its own for every request: workers must not repeat each other.
     chance = np.random.default_rng(secrets.randbits(128))
     history = site.store.history(judge)
-    offer = next_offer(site.study, site.store, judge, chance, history)
+    adaptive = site.study.settings.pairing.policy != "uniform"
+    standing = site.latest.standing() if adaptive else None
+    offer = next_offer(site.study, site.store, judge, chance, history, standing)
     if offer is None:
         return _thanks(visit, history.progress, all_seen=True)
     counter = _counter(visit, offer, history.progress)
@@ -168,5 +192,6 @@ def thanks(visit: Visit) -> Response:
 def _thanks(visit: Visit, progress: Progress, *, all_seen: bool = False) -> Response:
     reached = progress.made >= visit.site.study.settings.study.target
     return visit.show(
-        "thanks.html", progress=progress, answers=sum(progress), all_seen=all_seen, reached=reached
-    )
+        "thanks.html", progress=progress, answers=sum(progress), all_seen=all_seen,
+        reached=reached, phase=visit.site.phase,
+    )  # fmt: skip

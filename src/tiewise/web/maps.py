@@ -12,6 +12,7 @@ import numpy as np
 
 from tiewise.study.study import Study
 from tiewise.web.assets import Asset
+from tiewise.web.coloured import Ground
 from tiewise.web.shapes import Shapes, borders, filled, joined, laid_flat, moved, simplified
 
 LONGEST = 2000.0  # units of the map of all areas
@@ -81,6 +82,11 @@ class Maps:
     def size(self) -> tuple[int, int]:
         """Width and height of the map of all areas."""
         return _size(self.shapes)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """Every area with a path of its own, to be coloured."""
+        return Ground.of(self.light, tuple(self.places), self.groups_of)
 
     @cached_property
     def spots(self) -> list[Spot]:

@@ -59,7 +59,7 @@ def templates() -> Environment:
     return made
 
 
-def render(name: str, **told: Any) -> str:
+def render(name: str, /, **told: Any) -> str:
     """A page."""
     return templates().get_template(name).render(told)
 

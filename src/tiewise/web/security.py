@@ -20,12 +20,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE_DAYS = 90
+RESEARCHER_DAYS = 7
 SECRET = re.compile(r"[0-9a-f]{32}")
 
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     ),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -80,6 +81,18 @@ class Guard:
             path=self._path, secure=self._secure(connection), httponly=True, samesite="lax",
         )  # fmt: skip
 
+    def badge(self, connection: HTTPConnection) -> str:
+        """The secret that a researcher's browser carries, in a cookie of its own; else nothing."""
+        kept = connection.cookies.get(self._cookie(connection, "-watch"), "")
+        return kept if SECRET.fullmatch(kept) else ""
+
+    def keep_badge(self, secret: str, connection: HTTPConnection, response: Response) -> None:
+        """Have a researcher's browser carry this secret; whose it is, is in the database."""
+        response.set_cookie(
+            self._cookie(connection, "-watch"), secret, RESEARCHER_DAYS * 86400,
+            path=self._path, secure=self._secure(connection), httponly=True, samesite="lax",
+        )  # fmt: skip
+
     def token(self, session: Session) -> str:
         """For a form: never the same twice, so that compressed pages give nothing away."""
         nonce = secrets.token_hex(8)
@@ -97,11 +110,12 @@ class Guard:
     def _secure(self, connection: HTTPConnection) -> bool:
         return self._https or connection.scope.get("scheme") == "https"
 
-    def _cookie(self, connection: HTTPConnection) -> str:
+    def _cookie(self, connection: HTTPConnection, kind: str = "") -> str:
+        name = self._name + kind
         if not self._secure(connection):
-            return self._name
+            return name
         # A browser takes these only from the very host, over https.
-        return f"{'__Host-' if self._path == '/' else '__Secure-'}{self._name}"
+        return f"{'__Host-' if self._path == '/' else '__Secure-'}{name}"
 
 
 def fresh_secret() -> str:
@@ -124,7 +138,11 @@ class Limits(NamedTuple):
     strangers: Limit = Limit(120, 60)
     """Forms from one address that are not ours, or of nobody who signed up."""
     posts: Limit = Limit(60, 15)
-    """From one judge."""
+    """From one judge, or one researcher."""
+    sign_ins: Limit = Limit(20, 600)
+    """Of researchers, from one address and for one name."""
+    programs: Limit = Limit(240, 60)
+    """Questions with one token, and from one address without a good one."""
 
 
 class Throttle:

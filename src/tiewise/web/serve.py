@@ -1,4 +1,4 @@
-"""The site of a study, started: the twin of `tiewise serve`."""
+"""The site of a study, or of several, started: the twin of `tiewise serve`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tiewise.errors import InputError
+from tiewise.study.ledger import Ledger
 from tiewise.study.study import Study
+from tiewise.web.many import database_of, join, studies_in
 from tiewise.web.security import Limit, Limits
 
 if TYPE_CHECKING:
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
 
 TOLD = "TIEWISE_SITE"
 STOP_SECONDS = 10
+SOMEBODY = "researcher"
+STOP, NOTE = "Stop with Ctrl-C.", "Note:"
 
 
 def serve(
-    folder: str | Path,
-    *,
+    *folders: str | Path,
     host: str = "127.0.0.1",
     port: int = 8000,
     database: str | None = None,
@@ -33,26 +36,39 @@ def serve(
     public_url: str | None = None,
     behind_proxy: bool = False,
     limits: Limits | None = None,
+    live: bool = True,
+    sign_in_link: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Run the site of the study in `folder` until it is stopped; `say` is told where it is.
+    """Run the site of the study in a folder, or of several, until it is stopped.
 
-    `public_url` is where judges reach it, where that is not the machine itself. Headers of a
-    proxy are believed only with `behind_proxy`, and only from this machine or the addresses in
-    the environment variable FORWARDED_ALLOW_IPS.
+    `say` is told where it is, and how a researcher signs in where nobody can yet or `sign_in_link`
+    is true. `public_url` is where judges reach it, where that is not the machine itself. Headers of
+    a proxy are believed only with `behind_proxy`, and only from this machine or the addresses in
+    the environment variable FORWARDED_ALLOW_IPS. With several studies, `database` holds {study}.
     """
     import uvicorn
 
-    url = _public(public_url)
-    study = _ready(folder, database)
-    read_key(study.folder)
+    url, places = _public(public_url), studies_in(folders)
+    ready = {name: _ready(place, database_of(name, database)) for name, place in places.items()}
     _refuse_taken(host, port)
-    for line in greeting(study, host=host, port=port, public_url=url, behind_proxy=behind_proxy):
+    lines: list[str] = []
+    for name, study in ready.items():
+        read_key(study.folder)
+        where = _where(host, port, url, name)
+        link = sign_in_at(study, where, database_of(name, database), always=sign_in_link)
+        lines += greeting(
+            study, host=host, port=port, public_url=url, name=name, behind_proxy=behind_proxy,
+            sign_in=link,
+        )  # fmt: skip
+    for line in _in_order(lines):
         say(line)
     # Each worker starts afresh and is told by this what to serve; it has nothing of ours to repeat.
+    folders_by_name = {name: str(place) for name, place in places.items()}
     os.environ[TOLD] = json.dumps(
-        {"folder": str(study.folder), "database": database, "url": url, "limits": limits}
-    )
+        {"folders": folders_by_name, "database": database, "url": url, "limits": limits,
+         "live": live}
+    )  # fmt: skip
     uvicorn.run(
         "tiewise.web.serve:app_as_told", factory=True, host=host, port=port, workers=workers,
         proxy_headers=behind_proxy, access_log=False, log_level="warning", server_header=False,
@@ -64,26 +80,54 @@ def app_as_told() -> Starlette:
     """The site that `serve` spoke of, in whichever process."""
     told: dict[str, Any] = json.loads(os.environ[TOLD])
     limits = Limits(*(Limit(*limit) for limit in told["limits"])) if told["limits"] else None
-    return open_site(
-        told["folder"], database=told["database"], public_url=told["url"], limits=limits
-    )
+    return _open_named(
+        told["folders"], database=told["database"], public_url=told["url"], limits=limits,
+        live=told["live"],
+    )  # fmt: skip
 
 
 def open_site(
-    folder: str | Path,
-    *,
+    *folders: str | Path,
     database: str | None = None,
     public_url: str = "",
     limits: Limits | None = None,
+    live: bool = False,
 ) -> Starlette:
-    """The site of the study in `folder`, to be run by any ASGI server."""
+    """The site of the study in a folder, or of several, to be run by any ASGI server.
+
+    `live` keeps the picture of what was found up to date while it runs.
+    """
+    return _open_named(
+        studies_in(folders), database=database, public_url=public_url, limits=limits, live=live
+    )
+
+
+def _open_named(
+    places: Mapping[str, str | Path], *, database: str | None, public_url: str, **options: Any
+) -> Starlette:
+    if "" in places:
+        return _open(places[""], database=database, public_url=public_url, **options)
+    sites = {
+        name: _open(
+            place, database=database_of(name, database), prefix=f"/{name}",
+            public_url=f"{public_url}/{name}" if public_url else "", **options,
+        )
+        for name, place in places.items()
+    }  # fmt: skip
+    return join(sites, prefix=urlsplit(public_url).path.rstrip("/"))
+
+
+def _open(
+    folder: str | Path, *, database: str | None, public_url: str, prefix: str = "", **options: Any
+) -> Starlette:
     from tiewise.web.app import make_app
 
     study = Study.open(folder)
     host = urlsplit(public_url).hostname
     return make_app(
         study, study.store(database), secret=read_key(study.folder), public_url=public_url,
-        https=public_url.startswith("https:"), hosts=[host, *LOCAL] if host else (), limits=limits,
+        https=public_url.startswith("https:"), hosts=[host, *LOCAL] if host else (),
+        prefix=prefix, **options,
     )  # fmt: skip
 
 
@@ -134,22 +178,55 @@ def _public(url: str | None) -> str:
     return url.rstrip("/")
 
 
+def sign_in_at(study: Study, url: str, database: str | None = None, *, always: bool = False) -> str:
+    """A researcher's one-time link, where nobody can sign in yet or `always`; else nothing."""
+    store = study.store(database)
+    try:
+        ledger = Ledger(store)
+        if ledger.can_sign_in() and not always:
+            return ""
+        first = next(iter(ledger.researchers()), None)
+        return f"{url}/sign-in/{ledger.invite_researcher(first.name if first else SOMEBODY)}"
+    finally:
+        store.close()
+
+
 def greeting(
-    study: Study, *, host: str, port: int, public_url: str = "", behind_proxy: bool = False
+    study: Study,
+    *,
+    host: str,
+    port: int,
+    public_url: str = "",
+    name: str = "",
+    behind_proxy: bool = False,
+    sign_in: str = "",
 ) -> list[str]:
-    """What to tell whoever started it: the judges' link first."""
-    shown = f"[{host}]" if ":" in host else host
-    url = public_url or f"http://{'localhost' if _is_any(host) else shown}:{port}"
-    lines = [study.settings.study.title, f"Judges open {url}/", "Stop with Ctrl-C."]
+    """What to tell whoever started it of a study: the judges' link first."""
+    url = _where(host, port, public_url, name)
+    lines = [study.settings.study.title, f"Judges open {url}/", STOP]
+    if sign_in:
+        lines.insert(2, f"You sign in, once, with {sign_in}")
     if study.settings.judges.invited_only:
         lines.insert(2, f"They need a code: tiewise invite {study.folder} --count 20")
     if url.startswith("http:") and not (behind_proxy and not public_url) and _is_open(host, url):
         lines.append(
-            "Note: this is plain http, so answers and personal links travel where others on the "
+            f"{NOTE} this is plain http, so answers and personal links travel where others on the "
             "way can read them. Put a proxy with https before it (docs/study.md), or listen on "
             "localhost."
         )
     return lines
+
+
+def _in_order(lines: Sequence[str]) -> list[str]:
+    """What is said of every study, then, once, what holds for all of them."""
+    last = [line for line in dict.fromkeys(lines) if line == STOP or line.startswith(NOTE)]
+    return [line for line in lines if line not in last] + last
+
+
+def _where(host: str, port: int, public_url: str, name: str) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    url = public_url or f"http://{'localhost' if _is_any(host) else shown}:{port}"
+    return f"{url}/{name}" if name else url
 
 
 def _is_any(host: str) -> bool:

@@ -13,12 +13,17 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from tiewise.study.ledger import Ledger, Phase
+from tiewise.study.pace import Pace
 from tiewise.study.store import Store
 from tiewise.study.study import Study
 from tiewise.study.values import Judge
 from tiewise.web.assets import Asset, Picture
+from tiewise.web.doors import Doors
+from tiewise.web.latest import Latest
 from tiewise.web.maps import Maps
 from tiewise.web.pages import Language, language, preferred, render
+from tiewise.web.past import Past
 from tiewise.web.security import Guard, Session, Throttle, address, fresh_secret
 
 LARGEST_FORM = 256 * 1024
@@ -32,6 +37,8 @@ class Throttles(NamedTuple):
     sign_ups: Throttle
     strangers: Throttle
     posts: Throttle
+    sign_ins: Throttle
+    programs: Throttle
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,9 @@ class Site:
 
     study: Study
     store: Store
+    ledger: Ledger
+    latest: Latest
+    doors: Doors
     guard: Guard
     throttles: Throttles
     assets: Mapping[str, Asset]
@@ -51,6 +61,23 @@ class Site:
     """What stands before every path, where the site is not at the root of its host."""
     hosts: tuple[str, ...]
     """Names it answers to; () for any."""
+    live: bool = False
+    """Whether the picture is kept up to date while the site runs."""
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How fast judgements come in."""
+        return Pace(self.store)
+
+    @cached_property
+    def past(self) -> Past:
+        """Earlier pictures of the study."""
+        return Past(self.store, tuple(self.study.items))
+
+    @property
+    def phase(self) -> Phase:
+        """Whether judges may judge, as it was a second ago at the earliest."""
+        return self.doors.phase()
 
     def to(self, path: str) -> str:
         """The address of a page."""
@@ -159,7 +186,7 @@ def post(made: Page, *, signs_up: bool = False, while_away: bool = False) -> End
 
     async def endpoint(request: Request) -> Response:
         visit = arrive(request)
-        form = await _read_form(request)
+        form = await read_form(request)
         _refuse_foreign(visit, form)
         _refuse_flood(visit, signs_up=signs_up)
         return await run_in_threadpool(_served, replace(visit, form=form), made, while_away)
@@ -180,7 +207,7 @@ def arrive(request: Request) -> Visit:
 
 def _served(visit: Visit, made: Page, while_away: bool) -> Response:
     """Find out who it is, and answer; a browser that left in haste sees nothing of the study."""
-    _refuse_host(visit)
+    refuse_host(visit.request, visit.site)
     if visit.session.away and not while_away:
         return visit.show("away.html")
     if visit.known:
@@ -191,14 +218,16 @@ def _served(visit: Visit, made: Page, while_away: bool) -> Response:
     return made(visit)
 
 
-def _refuse_host(visit: Visit) -> None:
-    host = visit.request.headers.get("host", "").rpartition(":")
+def refuse_host(request: Request, site: Site) -> None:
+    """Refuse a request that was meant for another name."""
+    host = request.headers.get("host", "").rpartition(":")
     name = host[0] if host[2].isdigit() else "".join(host)
-    if visit.site.hosts and name.lower() not in visit.site.hosts:
+    if site.hosts and name.lower() not in site.hosts:
         raise HTTPException(400)
 
 
-async def _read_form(request: Request) -> Form:
+async def read_form(request: Request) -> Form:
+    """The fields of a form, if it is one and not too large."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != FORM:
         raise HTTPException(415)
@@ -224,25 +253,26 @@ def _refuse_foreign(visit: Visit, form: Form) -> None:
     """Forms of other sites, and of browsers that would not take our cookie."""
     if visit.known and visit.site.guard.is_ours(form.get("token"), visit.session):
         return
-    _count(visit.site.throttles.strangers, address(visit.request))
+    count(visit.site.throttles.strangers, address(visit.request))
     raise HTTPException(403, "cookie" if not visit.known else "token")
 
 
 def _refuse_flood(visit: Visit, *, signs_up: bool) -> None:
     throttles = visit.site.throttles
     if signs_up:
-        _count(throttles.sign_ups, address(visit.request))
-    _count(throttles.posts, visit.session.secret)
+        count(throttles.sign_ups, address(visit.request))
+    count(throttles.posts, visit.session.secret)
 
 
-def _count(throttle: Throttle, who: str) -> None:
+def count(throttle: Throttle, who: str) -> None:
+    """Count a request, and refuse it where there were too many."""
     if not throttle.allows(who):
         raise HTTPException(429, headers={"Retry-After": str(throttle.wait())})
 
 
-def base_of(visit: Visit) -> str:
+def base_of(request: Request, site: Site) -> str:
     """The address of the site as judges know it: as the study says, else as the browser did."""
-    if visit.site.public_url:
-        return visit.site.public_url
-    host = quote(visit.request.headers.get("host", ""), safe=":[]")
-    return f"{visit.request.scope.get('scheme', 'http')}://{host}{visit.site.prefix}"
+    if site.public_url:
+        return site.public_url
+    host = quote(request.headers.get("host", ""), safe=":[]")
+    return f"{request.scope.get('scheme', 'http')}://{host}{site.prefix}"
