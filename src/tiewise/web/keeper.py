@@ -101,8 +101,9 @@ class Keeper:
         return subprocess.Popen(
             [sys.executable, "-m", "tiewise.web.live", str(self._folder)],
             env={**os.environ, **told}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            # Ctrl-C is for the site; the worker ends when its standard input does.
-            start_new_session=True,
+            # Ctrl-C is for the site; the worker ends when its standard input does. In a session of
+            # its own Linux would give it as many cores as the site, however nice it is.
+            process_group=0,
         )  # fmt: skip
 
     def _note_death(self, code: int) -> None:

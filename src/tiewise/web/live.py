@@ -49,8 +49,8 @@ LOOK, LOOK_IDLE, IDLE = 0.3, 1.0, 60.0
 """Seconds between looks, the same when nothing has happened for so many."""
 APART = 0.8
 """Seconds between the beginnings of two fits at least."""
-REST = 0.5
-"""After a fit it rests for this share of the time that it took, for others to use the cores."""
+REST = 1.0
+"""After a fit it rests for so many times what it took, for others to use the cores."""
 LONGEST_REST = 30.0
 NICE = 5
 
