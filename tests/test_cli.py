@@ -255,7 +255,7 @@ def test_the_folder_holds_what_was_asked_for(study):
     done(*words, "--no-report", "--out", "plain")
     assert files_in("plain") == tables
     done(*words, "--areas", study / "areas.gpkg", "--out", "drawn")
-    assert files_in("drawn") == tables | {"areas.gpkg", "pictures", "report.html"}
+    assert files_in("drawn") == tables | {"areas.gpkg", "pictures", "report.html", "checks.csv"}
     drawn = {f"{what}.{kind}" for what in ("map", "ranking") for kind in ("png", "svg")}
     assert drawn <= files_in("drawn/pictures")
 

@@ -241,16 +241,17 @@ def tree(village):
 
 
 def test_every_file_column_and_key_is_explained(tree):
-    from tiewise.results.folder import OURS, PICTURES, About, fit_facts
+    from tiewise.results.folder import OURS, PICTURES, TERM_PICTURES, About, fit_facts
     from tiewise.results.summaries import parameters, summarise
 
     def told(heading: str, first: str) -> list[str]:
         cells = [row[0] for row in rows(section(COMMAND, heading), first)]
         return [name for cell in cells for name in ticked(cell)]
 
-    drawn = {f"{name}.{kind}" for name in PICTURES for kind in ("svg", "png")}
+    every = (*PICTURES, *TERM_PICTURES)
+    drawn = {f"{name}.{kind}" for name in every for kind in ("svg", "png")}
     assert sorted(told("## The results folder", "file")) == sorted(set(OURS) - drawn)
-    assert sorted(told("## The results folder", "picture")) == sorted(PICTURES)
+    assert sorted(told("## The results folder", "picture")) == sorted(every)
     assert told("### items.csv", "column") == list(summarise(tree, 2).columns)
     assert told("### parameters.csv", "column") == list(parameters(tree).reset_index().columns)
     assert sorted(told("### fit.json", "key")) == sorted(fit_facts(tree))

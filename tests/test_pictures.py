@@ -77,7 +77,7 @@ def test_without_geometry_there_is_everything_but_maps(village, tmp_path):
     ("engine", "missing"),
     [
         (Laplace(draws=200), CHAINS),
-        (MaximumLikelihood(), CHAINS | {"map-top", "parameters", "prior-to-posterior"}),
+        (MaximumLikelihood(), CHAINS | {"map-top", "parameters", "prior-to-posterior", "checks"}),
         (CaronDoucet(draws=400), {"prior-to-posterior"}),
     ],
 )

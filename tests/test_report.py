@@ -505,7 +505,7 @@ def test_the_report_can_be_reworded(unmapped, monkeypatch):
     assert told == was | {"question": "Which stop is safer?", "noun": "stop"}
     assert '<h1 dir="auto">Which stop is safer?</h1>' in after["report.html"].decode()
     changed = {name for name in after if after[name] != before.get(name)}
-    assert changed == {"study.json", "report.html"}
+    assert changed == {"study.json", "report.html", "checks.csv"}
 
 
 def test_another_top_changes_its_chances(unmapped, monkeypatch):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiewise.core.areas import Areas
+from tiewise.core.areas import Areas, attributes
 from tiewise.core.beliefs import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
 from tiewise.core.counts import Counts
 from tiewise.core.data import Comparisons, read_comparisons
@@ -23,11 +23,13 @@ from tiewise.core.prior import Covariance, Distance, Independent, Network, Preci
 from tiewise.core.tables import read_matrix, read_names
 from tiewise.engines.chains import Engine, Watch, one_blas_thread, unwatched
 from tiewise.errors import InputError, InputWarning
+from tiewise.extensions import Wanted, extended, gathered
 from tiewise.results.folder import About, Results, refuse_full, write_results
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
 
+_TERMS = {field.name for field in fields(Wanted)}
 PRIORS = ("independent", "network", "distance", "covariance", "precision")
 
 
@@ -40,6 +42,9 @@ class Surroundings:
     names: Mapping[str, str] | None = None
     matrix: tuple[np.ndarray[Any, Any], tuple[str, ...]] | None = None
     seconds: float = 0.0
+    id: str | None = None
+    table: Callable[[], object] | None = None
+    """The other columns of the map, read when they are asked for."""
 
     @classmethod
     def read(
@@ -70,7 +75,8 @@ class Surroundings:
         if names is not None:
             told |= read_names(names)
         given = None if matrix is None else read_matrix(matrix)
-        return cls(land, graph, told, given, perf_counter() - begun)
+        table = None if areas is None else partial(attributes, areas, id)
+        return cls(land, graph, told, given, perf_counter() - begun, id, table)
 
     @property
     def items(self) -> tuple[str, ...] | None:
@@ -115,10 +121,16 @@ def build_model(
     variance: VariancePrior | Fixed | None = None,
     tie: TiePrior | Fixed | None = None,
     ties: bool = True,
+    **terms: Any,
 ) -> BradleyTerry:
-    """The model of these judgements; `ties=False` leaves the tied ones out."""
-    around = around or Surroundings()
-    counts = comparisons if isinstance(comparisons, Counts) else comparisons.counts()
+    """The model of these judgements; `ties=False` leaves the tied ones out.
+
+    What else is given asks for terms, by the names of `Wanted`: `formula`, `order`, ….
+    """
+    around, wanted = around or Surroundings(), Wanted(**terms)
+    if isinstance(comparisons, Comparisons):
+        comparisons, wanted = gathered(comparisons, wanted)
+    counts, more = extended(comparisons, wanted, table=around.table, id=around.id)
     if not ties:
         counts = counts.without_ties()
     if counts.comparisons == 0:
@@ -135,6 +147,7 @@ def build_model(
         believed,
         variance=variance or InverseGamma(),
         tie=(tie or Exponential()) if ties else None,
+        terms=more,
     )
 
 
@@ -174,6 +187,8 @@ def analyse(
     goes to `build_model`.
     """
     from tiewise.results.fit import fit
+    from tiewise.results.keeping import keep
+    from tiewise.results.terms import keep_terms
 
     refuse_full(Path(out), force=force)
     begun = perf_counter()
@@ -181,8 +196,11 @@ def analyse(
         source if isinstance(source, Comparisons) else read_comparisons(source, **(columns or {}))
     )
     around = around or Surroundings()
+    wanted = Wanted(**{key: model.pop(key) for key in _TERMS & set(model)})
+    called = comparisons.source
+    comparisons, settled = gathered(comparisons, wanted, columns)
     with one_blas_thread():
-        built = build_model(comparisons, around, **model)
+        built = build_model(comparisons, around, **model, **vars(settled))
     _warn_nameless(built, around)
     read = perf_counter() - begun + around.seconds
     about = about or About()
@@ -190,11 +208,14 @@ def analyse(
         about,
         # Everybody is among the top of as many as there are.
         top=min(about.top, max(built.size - 1, 1)),
-        source=about.source or comparisons.source,
+        source=about.source or called,
         groups=around.areas is not None and around.areas.groups is not None,
     )
     tree = fit(built, engine, seed=seed, names=around.names, watch=watch)
-    if comparisons.ties > built.counts.total_ties:
+    keep(tree, built, comparisons)
+    if wanted:
+        keep_terms(tree, built, wanted.said())
+    if comparisons.ties and not model.get("ties", True):
         said = f"{comparisons.ties} tied judgements were left out of the fit (--no-ties)."
         tree.attrs["warnings"] = json.dumps([said, *json.loads(tree.attrs["warnings"])])
     return write_results(

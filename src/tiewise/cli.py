@@ -7,29 +7,36 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from tiewise.cli_options import (
+    AROUND,
+    COLUMNS,
+    ENGINES,
+    MAP,
+    MODEL,
+    WORDS,
+    beliefs,
+    columns,
+    engine,
+    progress,
+    surroundings,
+    words,
+)  # fmt: skip
 from tiewise.cli_running import COMMANDS as RUNNING
+from tiewise.cli_scrutiny import COMMANDS as SCRUTINY
 from tiewise.cli_study import COMMANDS, DATABASE, is_study, to_fit
+from tiewise.cli_terms import terms, with_terms
 from tiewise.errors import InputError, InputWarning
 
-if TYPE_CHECKING:
-    from tiewise.engines.chains import Engine, Watch
-
-ENGINES = (
-    "transport", "gibbs", "metropolis", "caron-doucet", "laplace", "maximum-likelihood",
-)  # fmt: skip
-PRIORS = ("independent", "network", "distance", "covariance", "precision")
 DATASETS = ("south-yorkshire", "oxfordshire", "dar-es-salaam", "forced-marriage", "wimbledon")
 
 DATA_FILES = ("ABOUT.txt", "areas.gpkg", "comparisons.csv", "edges.csv", "items.csv")
-
-Command = Callable[..., Any]
 
 
 class _Plain(click.Group):
@@ -100,66 +107,17 @@ def main() -> None:
     """Comparative judgement with ties: from paired comparisons to qualities and uncertainty."""
 
 
-def _options(*options: Command) -> Callable[[Command], Command]:
-    def add(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
-_MAP = _options(
-    click.option("--areas", help="map file: GeoPackage, GeoJSON or shapefile"),
-    click.option("--id", "id_", help="column of the map that holds the items' ids"),
-    click.option("--name", help="column of the map that holds their names"),
-    click.option("--group", help="column of the map that holds groups, such as boroughs"),
-    click.option("--join-islands", is_flag=True, help="join lone areas to the nearest"),
-)
-
-_COLUMNS = _options(
-    click.option("--first", help="column with the first item, where the format is not known"),
-    click.option("--second", help="column with the second item"),
-    click.option("--chosen", help="column with the id of the chosen item"),
-    click.option("--tie", "tie_column", help="column that flags ties (1/0, yes/no)"),
-    click.option("--judge", help="column with the judge"),
-)
-
-_POSITIVE = click.FloatRange(min=0, min_open=True)
-
-_MODEL = _options(
-    click.option(
-        "--prior", type=click.Choice(PRIORS), help="default: network where neighbours are known"
-    ),
-    click.option("--reach", type=_POSITIVE, help="reach of the distance prior, in metres"),
-    click.option("--variance", type=_POSITIVE, help="hold the variance of qualities at this value"),
-    click.option("--variance-prior", help="'inverse-gamma(0.01, 0.01)' or 'half-normal(2)'"),
-    click.option("--tie-prior", help="such as 'exponential(0.01)', 'gamma(2, 3)', 'fixed(0.5)'"),
-    click.option("--no-ties", is_flag=True, help="leave tied judgements out and model none"),
-)
-
-
-_WORDS = _options(
-    click.option("--question", help="what the judges were asked; it heads the results"),
-    click.option("--higher", help="what a high quality means, such as 'higher risk'"),
-    click.option("--lower", help="what a low quality means, such as 'lower risk'"),
-    click.option("--noun", help="what an item is called: 'ward', or 'city/cities'"),
-)
-
-
 @main.command()
 @click.argument("file")
-@_MAP
-@click.option("--edges", help="table of two columns: which items are neighbours")
-@click.option("--names", help="table with columns item and name")
-@click.option("--matrix", help="table with the matrix of a covariance or precision prior")
-@_COLUMNS
-@_MODEL
+@AROUND
+@COLUMNS
+@MODEL
+@with_terms
 @click.option("--engine", type=click.Choice(ENGINES), default="transport", show_default=True)
 @click.option("--draws", type=click.IntRange(100), help="how many draws to keep, over all chains")
 @click.option("--seed", type=click.IntRange(0), help="the same seed gives the same results")
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="k of 'top k'")
-@_WORDS
+@WORDS
 @click.option("--out", help="folder for the results; default: FILE's name and -results")
 @click.option("--force", is_flag=True, help="overwrite results that are there")
 @click.option("--no-report", is_flag=True, help="tables only: no pictures, no report")
@@ -171,34 +129,30 @@ def fit(file: str, **given: Any) -> None:
     FILE is CSV, TSV, XLSX or Parquet; its format is recognised by its columns. Or it is the folder
     of a study. Higher quality means chosen more often.
     """
-    from tiewise.analysis import Surroundings, analyse
+    from tiewise.analysis import analyse
     from tiewise.results.folder import About
 
     source: object = file
     if is_study(file):
         source, given = to_fit(file, given)
-    around = Surroundings.read(
-        areas=given["areas"], id=given["id_"], name=given["name"], group=given["group"],
-        edges=given["edges"], names=given["names"], matrix=given["matrix"],
-        join_islands=given["join_islands"],
-    )  # fmt: skip
-    _say_map(around)
-    with _progress() as watch:
+    around = surroundings(given)
+    with progress() as watch:
         results = analyse(
             source,
             given["out"] or f"{Path(file).stem}-results",
             around=around,
-            engine=_engine(given["engine"], given["draws"]),
+            engine=engine(given["engine"], given["draws"]),
             seed=given["seed"],
-            about=About(top=given["top"], source=Path(file).name, **_words(given)),
-            columns=_columns(given),
+            about=About(top=given["top"], source=Path(file).name, **words(given)),
+            columns=columns(given),
             report=not given["no_report"],
             force=given["force"],
             watch=watch,
             prior=given["prior"],
             reach=given["reach"],
             ties=not given["no_ties"],
-            **_beliefs(given),
+            **beliefs(given),
+            **terms(given),
         )
     if given["as_json"]:
         click.echo(json.dumps(dict(results.facts), indent=2, ensure_ascii=False))
@@ -208,92 +162,9 @@ def fit(file: str, **given: Any) -> None:
         tell(results)
 
 
-def _words(given: dict[str, Any]) -> dict[str, Any]:
-    said = {key: given[key] for key in ("question", "higher", "lower", "noun")}
-    return {key: words for key, words in said.items() if words}
-
-
-def _columns(given: dict[str, Any]) -> dict[str, str]:
-    named = {key: given[key] for key in ("first", "second", "chosen", "judge")}
-    return {k: v for k, v in (named | {"tie": given["tie_column"]}).items() if v is not None}
-
-
-def _beliefs(given: dict[str, Any]) -> dict[str, Any]:
-    from tiewise.core.beliefs import TIE_PRIORS, VARIANCE_PRIORS, Fixed
-
-    if given["variance"] is not None and given["variance_prior"] is not None:
-        raise InputError("--variance holds the variance fixed; leave out --variance-prior")
-    if given["no_ties"] and given["tie_prior"] is not None:
-        raise InputError("--no-ties models no ties; leave out --tie-prior")
-    said: dict[str, Any] = {}
-    if given["variance"] is not None:
-        said["variance"] = Fixed(given["variance"])
-    if given["variance_prior"] is not None:
-        said["variance"] = _prior("--variance-prior", given["variance_prior"], VARIANCE_PRIORS)
-    if given["tie_prior"] is not None:
-        said["tie"] = _prior("--tie-prior", given["tie_prior"], TIE_PRIORS)
-    return said
-
-
-def _prior(option: str, words: str, kinds: Any) -> Any:
-    from tiewise.core.beliefs import spoken
-
-    try:
-        return spoken(words, kinds)
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from None
-
-
-def _engine(name: str, draws: int | None) -> Engine:
-    from tiewise.results.fit import ENGINES as BY_NAME
-
-    kind: Any = BY_NAME[name]
-    if draws is None:
-        return kind()  # type: ignore[no-any-return]
-    if "draws" not in getattr(kind, "__dataclass_fields__", {}):
-        raise InputError(f"--draws means nothing to {name}, which gives one estimate; leave it out")
-    return kind(draws=draws)  # type: ignore[no-any-return]
-
-
-def _say_map(around: Any) -> None:
-    if around.areas is not None and around.areas.repaired:
-        some = ", ".join(around.areas.label(item) for item in around.areas.repaired)
-        number = len(around.areas.repaired)
-        click.echo(f"Repaired {number} invalid polygon{'s'[: number > 1]}: {some}", err=True)
-    if around.areas is not None and around.graph.islands:
-        some = ", ".join(map(around.areas.label, around.graph.islands[:8]))
-        more = ", …" if len(around.graph.islands) > 8 else ""
-        click.echo(
-            f"Areas that have no neighbour: {some}{more}; --join-islands joins each to the nearest",
-            err=True,
-        )
-
-
-@contextmanager
-def _progress() -> Iterator[Watch]:
-    """A bar on a terminal, nothing in a pipe."""
-    from tiewise.engines.chains import unwatched
-
-    if not sys.stderr.isatty():
-        yield unwatched
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, Any] = {}
-
-        def watch(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done)
-
-        yield watch
-
-
 @main.command()
 @click.argument("folder", metavar="DIR")
-@_WORDS
+@WORDS
 @click.option("--top", type=click.IntRange(1), help="k of 'top k'")
 def report(folder: str, **given: Any) -> None:
     """Write the pictures and report.html of the results folder DIR again.
@@ -304,15 +175,15 @@ def report(folder: str, **given: Any) -> None:
     from tiewise.results.report import reword
 
     top = {"top": given["top"]} if given["top"] is not None else {}
-    with _progress() as watch:
-        page = reword(read_results(folder), watch=watch, **_words(given), **top)
+    with progress() as watch:
+        page = reword(read_results(folder), watch=watch, **words(given), **top)
     click.echo(f"Report in {page}")
 
 
 @main.command()
 @click.argument("folder", metavar="DIR", required=False)
 @click.option("--title", help="what the briefing is called; default: the question")
-@_WORDS
+@WORDS
 @click.option("--organisation", default="", help="whose briefing it is; it stands at the top")
 @click.option("--contact", multiple=True, help="whom to ask: a line of text; may be said again")
 @click.option("--template", help="a Typst file of your own in place of ours")
@@ -332,7 +203,7 @@ def briefing(folder: str | None, **given: Any) -> None:
     place = write_briefing(
         read_results(folder), title=given["title"], organisation=given["organisation"],
         contacts=given["contact"], template=given["template"], out=given["out"],
-        force=given["force"], **_words(given),
+        force=given["force"], **words(given),
     )  # fmt: skip
     click.echo(f"Briefing in {place}")
 
@@ -341,16 +212,13 @@ def briefing(folder: str | None, **given: Any) -> None:
 @click.argument("out")
 @click.option("--county", type=click.IntRange(4), help="a made-up county of this many wards")
 @click.option("--items", type=click.IntRange(2), help="this many independent items")
-@_MAP
+@MAP
 @click.option("--comparisons", type=click.IntRange(1), help="default: ten per item")
 @click.option("--judges", type=click.IntRange(1), default=15, show_default=True)
 @click.option(
-    "--tie",
-    type=click.FloatRange(0),
-    default=0.5,
-    show_default=True,
+    "--tie", type=click.FloatRange(0), default=0.5, show_default=True,
     help="threshold δ; 0: no ties",
-)
+)  # fmt: skip
 @click.option("--variance", type=click.FloatRange(0), default=1.5, show_default=True)
 @click.option("--skip", type=click.FloatRange(0, 1), default=0.02, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -391,7 +259,7 @@ def data(name: str, out: str | None, force: bool) -> None:
     click.echo(f"{found.about}\nWritten to {place}: {written}")
 
 
-for _command in (*COMMANDS, *RUNNING):
+for _command in (*COMMANDS, *RUNNING, *SCRUTINY):
     main.add_command(_command)
 
 

@@ -48,10 +48,12 @@ def to_fit(folder: str, given: dict[str, Any]) -> tuple[Comparisons, dict[str, A
     What was said on the command line has the last word.
     """
     from tiewise.study.ledger import Ledger
-    from tiewise.study.sharing import comparisons
+    from tiewise.study.sharing import comparisons, judge_columns
 
     with opened(folder, given["database"]) as (study, store):
         told, excluded = comparisons(store), Ledger(store).excluded()
+        if given.get("judge_groups") and not given["judges"]:
+            given = given | {"judges": judge_columns(study, store)}
     if excluded:
         click.echo(f"Left out, as a researcher decided: {_judges(len(excluded))}", err=True)
     about, land = study.settings.study, study.folder / "areas.gpkg"

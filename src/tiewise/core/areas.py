@@ -17,6 +17,7 @@ from tiewise.core.judgements import as_text
 from tiewise.errors import InputError, InputWarning
 
 if TYPE_CHECKING:
+    import pandas as pd
     from geopandas import GeoDataFrame, GeoSeries
 
 Rings = Sequence[NDArray[np.float64]]  # each (K, 2); the outer one first, then the holes
@@ -212,6 +213,15 @@ def _read_file(path: Path) -> GeoDataFrame:
             f"{path} cannot be read as a map ({reason}); give a GeoPackage, GeoJSON, or "
             "shapefile with its .shx and .dbf beside it"
         ) from None
+
+
+def attributes(source: str | Path | GeoDataFrame, id: str | None = None) -> pd.DataFrame:
+    """What a map file says of each area besides its shape, with the ids in a column `item`."""
+    frame = _read_file(Path(source)) if isinstance(source, str | Path) else source
+    where = str(source) if isinstance(source, str | Path) else "the map"
+    ids = _ids(frame, _id_column(frame, id, where), where)
+    table: pd.DataFrame = frame[_columns(frame)]
+    return table.assign(item=list(ids))
 
 
 def _unzipped(path: Path) -> str:

@@ -90,7 +90,7 @@ class Counts:
         lost = [item for item in self.items if item not in place]
         if lost:
             raise InputError(
-                f"{len(lost)} compared item(s) are not among the model's items: {_some(lost)}; "
+                f"{len(lost)} compared item(s) are not among the model's items: {some(lost)}; "
                 "add them to the map or edges, or take their comparisons out"
             )
         move = np.array([place[item] for item in self.items], np.int64)
@@ -123,6 +123,17 @@ class Counts:
         """The same counts with all strata in one."""
         return Counts.of(
             self.items, self.first, self.second, self.wins_first, self.wins_second, self.ties,
+            skips=self.skips, judges=self.judges, ordered=self.ordered,
+        )  # fmt: skip
+
+    def within(self, strata: Sequence[str]) -> Counts:
+        """The counts of some strata alone, in the order given."""
+        place = {name: k for k, name in enumerate(strata)}
+        move = np.array([place.get(name, -1) for name in self.strata], np.int64)
+        kept = move[self.stratum] >= 0
+        columns = [getattr(self, name)[kept] for name in COLUMNS if name != "stratum"]
+        return Counts.of(
+            self.items, *columns, stratum=move[self.stratum[kept]], strata=strata,
             skips=self.skips, judges=self.judges, ordered=self.ordered,
         )  # fmt: skip
 
@@ -199,7 +210,8 @@ def _sum_by(row: Integers, values: Integers, size: int) -> Integers:
     return np.bincount(row, weights=values, minlength=size).astype(np.int64)
 
 
-def _some(names: Sequence[str], most: int = 5) -> str:
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first few names in quotes, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(repr(name) for name in names[:most]) + more
 
@@ -209,7 +221,7 @@ def _refuse_impossible(
 ) -> None:
     if len(set(items)) != len(items):
         twice = [item for item in dict.fromkeys(items) if items.count(item) > 1]
-        raise InputError(f"item ids must be distinct, but {_some(twice)} occur more than once")
+        raise InputError(f"item ids must be distinct, but {some(twice)} occur more than once")
     itself = np.flatnonzero(one == two)
     if len(itself):
         raise InputError(f"item {items[one[itself[0]]]!r} is compared with itself; take it out")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
+Stratified = tuple[Judgements, tuple[str, ...], Integers]
+
 TIMES = "tiewise_times"
+BETWEEN = ", "
+"""What stands between the values of several columns in the name of a stratum."""
 
 
 def read_comparisons(
@@ -124,11 +128,12 @@ class Comparisons:
     def __len__(self) -> int:
         return int(self.tally.times.sum())
 
-    def counts(self, *, by: str | None = None, ordered: bool = False) -> Counts:
+    def counts(self, *, by: str | Sequence[str] | None = None, ordered: bool = False) -> Counts:
         """How often each pair was compared, and the answers; `by` a column, one stratum a value.
 
-        `by="judge"` is the column of judges, whatever its name. `ordered` keeps (i, j) apart from
-        (j, i), for data that say which item was shown first.
+        `by="judge"` is the column of judges, whatever its name; of several columns each combination
+        is a stratum. `ordered` keeps (i, j) apart from (j, i), for data that say which item was
+        shown first.
         """
         if ordered and not self.layout.sides:
             raise InputError(
@@ -145,20 +150,29 @@ class Comparisons:
             stratum=stratum, strata=strata, skips=self.skips, judges=self.judges, ordered=ordered,
         )  # fmt: skip
 
-    def _within(self, by: str | None) -> tuple[Judgements, tuple[str, ...], Integers]:
+    def kinds(self, *columns: str) -> list[tuple[str, ...]]:
+        """Every combination of values in these columns that occurs; `judge` as for counts."""
+        rows, _ = _grouped(self.frame, {name: self._column(name) for name in columns})
+        return sorted(set(_told(rows, columns)))
+
+    def _within(self, by: str | Sequence[str] | None) -> Stratified:
         """The tally within strata, their names, and the stratum of each of its rows."""
         if by is None:
             return self.tally, ("all",), np.zeros_like(self.tally.first)
-        rows, times = _grouped(self.frame, {**self.layout.columns, "by": self._column(by)})
-        group = rows.columns["by"]
-        if not group.all():
-            raise InputError(
-                f"{self.source}: {by} is empty in {times[group == 0].sum()} row(s); "
-                "fill it in, or count without it"
-            )
+        names = {f"by {name}": name for name in ([by] if isinstance(by, str) else by)}
+        columns = {part: self._column(name) for part, name in names.items()}
+        rows, times = _grouped(self.frame, {**self.layout.columns, **columns})
+        for part, name in names.items():
+            empty = rows.columns[part] == 0
+            if empty.any():
+                raise InputError(
+                    f"{self.source}: {name} is empty in {times[empty].sum()} row(s); "
+                    "fill it in, or count without it"
+                )
         told = _repeated(self._understood(rows), times)
-        strata = natural_order(rows.words[k] for k in np.unique(group))
-        return told, strata, _places(strata, rows.words)[group[told.row]]
+        kinds = [BETWEEN.join(words) for words in _told(rows, list(names))]
+        strata = natural_order(kinds)
+        return told, strata, _places(strata, kinds)[told.row]
 
     def _column(self, by: str) -> str:
         if by == "judge" and self.layout.judge is not None:
@@ -281,6 +295,12 @@ def _arrow(column: nw.Series[Any]) -> pa.ChunkedArray:
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers and text in one column
         array = _texts(column.to_list())
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def _told(rows: Coded, parts: Sequence[str]) -> list[tuple[str, ...]]:
+    """The texts of each row, part by part."""
+    columns = (rows.columns[part] for part in parts)
+    return [tuple(rows.words[k] for k in codes) for codes in zip(*columns, strict=True)]
 
 
 def _array(values: ArrayLike) -> pa.Array:

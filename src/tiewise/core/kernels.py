@@ -1,8 +1,8 @@
 """The likelihood's inner loops, fused and compiled.
 
 Every loop runs over (pair, chain): qualities are a matrix (items, chains), thresholds a vector
-(chains). The margin of inference.md, section 1, is spelled in `margins`; what a stratum may one day
-add to it (sharpness, order, a threshold of its own) is added there.
+(chains). The margin of inference.md, section 1, is spelled in `margins`; what a stratum adds to the
+gap and the threshold that go into it (sharpness, order, its own threshold) is in `row_kernels`.
 
 Where no two items are further than `FAR` apart the loops need no exponential per pair: with
 e = e^{λᵢ}·e^{−λⱼ} and k = e^{−δ},
@@ -38,7 +38,8 @@ def compiled(loop: Loop) -> Loop:
     return cast("Loop", njit(cache=True, nogil=True, error_model="numpy")(loop))
 
 
-def _inlined(loop: Loop) -> Loop:
+def inlined(loop: Loop) -> Loop:
+    """A loop's small part, written by Numba into every loop that calls it."""
     return cast("Loop", njit(nogil=True, error_model="numpy", inline="always")(loop))
 
 
@@ -47,16 +48,17 @@ def margins(gap: Any, tie: Any) -> tuple[Any, Any]:
     return gap - tie, -gap - tie
 
 
-_margins = _inlined(margins)
+_margins = inlined(margins)
 
 
-@_inlined
-def _log_sigmoid(x: float) -> float:
+@inlined
+def log_sigmoid(x: float) -> float:
+    """log σ(x), for any x."""
     return min(x, 0.0) - math.log1p(math.exp(-abs(x)))
 
 
-@_inlined
-def _missed(x: float) -> float:
+@inlined
+def missed(x: float) -> float:
     """1 − σ(x): what a success with log-odds x leaves to be explained."""
     return 1.0 / (1.0 + math.exp(x))
 
@@ -100,7 +102,7 @@ def _far_value(
         i, j = first[r], second[r]
         for c in range(quality.shape[1]):
             ahead, behind = _margins(quality[i, c] - quality[j, c], tie[c])
-            total[c] += forth[r] * _log_sigmoid(ahead) + back[r] * _log_sigmoid(behind)
+            total[c] += forth[r] * log_sigmoid(ahead) + back[r] * log_sigmoid(behind)
     return total
 
 
@@ -115,7 +117,7 @@ def _far_slopes(
         i, j = first[r], second[r]
         for c in range(quality.shape[1]):
             ahead, behind = _margins(quality[i, c] - quality[j, c], tie[c])
-            up, down = forth[r] * _missed(ahead), back[r] * _missed(behind)
+            up, down = forth[r] * missed(ahead), back[r] * missed(behind)
             by_quality[i, c] += up - down
             by_quality[j, c] -= up - down
             by_tie[c] -= up + down
@@ -216,7 +218,7 @@ def curvature(
     for r in range(first.size):
         i, j = first[r], second[r]
         ahead, behind = _margins(quality[i] - quality[j], tie)
-        hit, miss = _missed(ahead), _missed(behind)
+        hit, miss = missed(ahead), missed(behind)
         up = forth[r] * hit * (1.0 - hit)
         down = back[r] * miss * (1.0 - miss)
         weight[r] = up + down

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from tiewise.core import kernels
 from tiewise.core.beliefs import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
 from tiewise.core.counts import Counts
+from tiewise.core.design import Design
 from tiewise.core.prior import Independent, Prior
+from tiewise.core.terms import Covariates, Term
 from tiewise.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -47,15 +49,20 @@ class BradleyTerry:
     """Counts of judgements, and what was believed before them.
 
     Higher quality means chosen more often. `tie=None` is the model without ties (δ = 0); `Fixed`
-    holds α² or δ at a value. Every item of the prior is in the model, compared or not.
+    holds α² or δ at a value. Every item of the prior is in the model, compared or not. `terms` add
+    what else there is: covariates, order, groups and sharpness of judges, and their thresholds;
+    `covariates=table, formula="a + log(b)"` is short for the first of these.
     """
 
     counts: Counts
     prior: Prior = field(default_factory=Independent)
     variance: VariancePrior | Fixed = field(default_factory=InverseGamma, kw_only=True)
     tie: TiePrior | Fixed | None = field(default_factory=Exponential, kw_only=True)
+    terms: tuple[Term, ...] = field(default=(), kw_only=True)
+    covariates: InitVar[object] = field(default=None, kw_only=True)
+    formula: InitVar[str | None] = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, covariates: object, formula: str | None) -> None:
         if self.prior.items is not None:
             object.__setattr__(self, "counts", self.counts.over(self.prior.items))
         if len(self.items) < 2:
@@ -66,6 +73,23 @@ class BradleyTerry:
             raise InputError(
                 f"the judgements hold {self.counts.total_ties} ties, which a model without ties "
                 "cannot explain; leave them out (counts.without_ties(), --no-ties) or model them"
+            )
+        self._settle_terms(covariates, formula)
+
+    def _settle_terms(self, covariates: object, formula: str | None) -> None:
+        """The terms with the short form among them, each worked out or refused."""
+        if (covariates is None) != (formula is None):
+            given, lost = ("covariates", "a formula") if formula is None else ("a formula", "them")
+            raise InputError(f"{given} came without {lost}; covariates need a table and a formula")
+        short = () if formula is None else (Covariates(covariates, formula),)
+        object.__setattr__(self, "terms", (*self.terms, *short))
+        design = self.design
+        if design.thresholds is not None and self.fixed_tie == 0:
+            raise InputError("Thresholds are those of ties, and this model has none; leave it out")
+        own = None if design.groups is None else design.groups.prior
+        if own is not None and own.items is not None and own.items != self.items:
+            raise InputError(
+                "the contrasts' prior speaks of other items than the model's; align it"
             )
 
     @property
@@ -95,6 +119,11 @@ class BradleyTerry:
         """First, second, and directed successes each way, row by row: what the kernels read."""
         forth, back = self.successes
         return self.counts.first, self.counts.second, forth, back
+
+    @cached_property
+    def design(self) -> Design:
+        """The terms, worked out for the items and strata at hand."""
+        return Design.of(self.counts, self.terms)
 
     @cached_property
     def factor(self) -> Floats | None:

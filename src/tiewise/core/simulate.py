@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.random import Generator
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from tiewise.core.beliefs import Fixed, TiePrior, VariancePrior
 from tiewise.core.counts import Counts
 from tiewise.core.data import Comparisons
-from tiewise.core.model import answer_probabilities
+from tiewise.core.model import BradleyTerry, answer_probabilities
 from tiewise.core.prior import Prior
 from tiewise.errors import InputError
 
@@ -27,6 +28,7 @@ class Truth:
     quality: Floats = field(repr=False)
     tie: float
     variance: float
+    more: Mapping[str, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
     def drawn(
@@ -48,6 +50,68 @@ class Truth:
         noise = rng.normal(size=rank) * np.sqrt(spread)
         quality = noise if factor is None else factor @ noise
         return cls(names, quality, 0.0 if tie is None else tie.sample(rng), spread)
+
+    @classmethod
+    def of(cls, model: BradleyTerry, rng: Generator) -> Truth:
+        """A truth drawn from the prior of a model, its terms included.
+
+        `more` has what terms add by the names that results have for it.
+        """
+        truth = cls.drawn(model.prior, model.variance, model.tie, rng, items=model.items)
+        more = dict(_of_terms(model, truth.tie, rng))
+        columns = model.design.columns
+        if columns is None:
+            return replace(truth, more=more)
+        known = columns.standard @ (more["coefficient"] * columns.sd)
+        explained = known.var() / (known.var() + truth.quality.var())
+        more["explained"] = np.asarray(explained)
+        return replace(truth, quality=truth.quality + known, more=more)
+
+
+def _of_terms(model: BradleyTerry, tie: float, rng: Generator) -> Iterator[tuple[str, Floats]]:
+    """What each term of a model has, drawn from its prior."""
+    design, strata = model.design, model.design.rows.strata
+
+    def normal(variance: VariancePrior | Fixed, size: int) -> tuple[Floats, Floats]:
+        square = np.asarray(variance.sample(rng))
+        return np.sqrt(square) * rng.normal(size=size), square
+
+    if design.covariates is not None and design.columns is not None:
+        own, square = normal(design.covariates.variance, len(design.columns.names))
+        yield "coefficient", own / design.columns.sd
+        if not isinstance(design.covariates.variance, Fixed):
+            yield "coefficient_sd", np.sqrt(square)
+    if design.order is not None:
+        yield "order", normal(design.order.variance, len(design.advantages))[0]
+    if design.groups is not None:
+        prior = design.groups.prior or model.prior
+        factor, copies = prior.factor(model.size), design.contrasts.shape[1]
+        rank = model.size if factor is None else factor.shape[1]
+        own, square = normal(design.groups.variance, copies * rank)
+        apart = own.reshape(copies, rank)
+        yield "contrast", design.contrasts @ (apart if factor is None else apart @ factor.T)
+        yield "contrast_variance", square
+    if design.sharpness is not None:
+        own, square = normal(design.sharpness.variance, strata)
+        yield "sharpness", np.exp(own)
+        yield "sharpness_sd", np.sqrt(square)
+    if design.thresholds is not None:
+        own, square = normal(design.thresholds.variance, strata)
+        yield "threshold", tie * np.exp(own)
+        yield "threshold_sd", np.sqrt(square)
+
+
+def judged_again(model: BradleyTerry, truth: Truth, rng: Generator) -> Counts:
+    """The pairs of a model's counts judged anew, as often and by the same judges, by this truth."""
+    design, counts = model.design, model.counts
+    more = {name: value[..., None] for name, value in truth.more.items()}
+    at = design.point(truth.quality[:, None], np.array([truth.tie]), more)
+    gap, tie = (part[:, 0] for part in design.gaps(at))
+    chances = np.column_stack(answer_probabilities(gap, tie))
+    times = counts.wins_first + counts.wins_second + counts.ties
+    # The three add up to 1 but for rounding, about which multinomial draws are strict.
+    said = rng.multinomial(times, chances / chances.sum(axis=1, keepdims=True))
+    return replace(counts, wins_first=said[:, 0], ties=said[:, 1], wins_second=said[:, 2])
 
 
 def random_pairs(size: int, comparisons: int, rng: Generator) -> tuple[Integers, Integers]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,26 @@ def read_names(path: str | Path) -> dict[str, str]:
         if item:
             told[item] = name or item
     return told
+
+
+def read_table(path: str | Path, ids: Sequence[str]) -> dict[str, list[str | float | None]]:
+    """The columns of a table: numbers where all are, except in those called like one of `ids`."""
+    table = read_sheet(Path(path)).table
+    columns = {
+        name: [as_text(v) for v in table.column(name).to_pylist()] for name in table.column_names
+    }
+    return {
+        name: list(words) if name.strip().lower() in ids else _numbers(words)
+        for name, words in columns.items()
+    }
+
+
+def _numbers(words: Sequence[str]) -> list[str | float | None]:
+    """Numbers where all that is told is one; what is empty is missing."""
+    try:
+        return [float(word) if word else None for word in words]
+    except ValueError:
+        return [word or None for word in words]
 
 
 def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]:

@@ -25,7 +25,7 @@ from tiewise.core.beliefs import Exponential, InverseGamma
 from tiewise.core.counts import Counts, Integers
 from tiewise.core.model import BradleyTerry
 from tiewise.core.prior import Independent
-from tiewise.engines.chains import Draws, Tally, Watch, side_by_side
+from tiewise.engines.chains import Draws, Tally, Watch, refuse_terms, side_by_side
 from tiewise.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -66,6 +66,7 @@ class CaronDoucet:
 
     def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
         """Draws from several independent chains."""
+        refuse_terms(model, self)
         refuse_other_priors(model)
         if model.fixed_tie is None:
             refuse_improper(model.counts, self.shape)

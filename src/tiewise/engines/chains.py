@@ -14,6 +14,7 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.core.model import BradleyTerry
+from tiewise.errors import InputError
 
 Floats = NDArray[np.float64]
 Result = TypeVar("Result")
@@ -36,12 +37,14 @@ class Draws:
 
     A point engine has one draw, and `standard_error` per item where it knows one. `superchains`
     is the number of independent starts when several chains share each (nested R-hat), `spread`
-    what an engine may start from when a little more has been judged.
+    what an engine may start from when a little more has been judged. `more` is what the terms of a
+    model have beyond quality, threshold and variance, each (chains, draws, ...).
     """
 
     quality: Floats
     tie: Floats
     variance: Floats
+    more: Mapping[str, Floats] = field(default_factory=dict)
     stats: Mapping[str, Floats] = field(default_factory=dict)
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -65,6 +68,16 @@ class Engine(Protocol):
 
     def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
         """Draws from the model's posterior, the same for the same seed."""
+
+
+def refuse_terms(model: BradleyTerry, engine: Engine) -> None:
+    """Say that an engine knows qualities and one threshold only, where a model has more."""
+    if model.terms:
+        kinds = ", ".join(type(term).__name__ for term in model.terms)
+        raise InputError(
+            f"{engine.name} cannot explore a model with {kinds}; leave the engine out, or use "
+            "transport"
+        )
 
 
 class Unsuited(Exception):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tiewise.core.beliefs import Fixed, Threshold, VariancePrior
 from tiewise.core.model import BradleyTerry
 from tiewise.engines import chart_loops as loops
-from tiewise.engines.peak import Slopes, Spread, find_spread
+from tiewise.engines.peak import Slopes, Spread, diagonalised, find_spread
 
 Floats = NDArray[np.float64]
 
@@ -91,6 +91,10 @@ class Chart:
             quality = self.basis @ x
         return Place(x, width, log_alpha, line, quality, tie)
 
+    def told(self, at: Place) -> dict[str, Floats]:
+        """What is kept of a place, by the names that results have for it."""
+        return {"quality": at.quality, "tie": at.tie, "variance": np.exp(2 * at.log_alpha)}
+
     def log_density(self, q: Floats) -> Floats:
         """Log density of q for each chain, up to a constant."""
         return self.density_at(self.place(q))
@@ -148,7 +152,7 @@ def draw_chart(model: BradleyTerry, start: Spread | None = None) -> Chart:
     inner = curve.through(factor)
     pulled = lean if factor is None else factor.T @ lean
     inner -= np.outer(pulled, pulled / own)
-    bend, turn = _diagonalised(inner)
+    bend, turn = diagonalised(inner)
     basis = turn if factor is None else np.ascontiguousarray(factor @ turn)
     shrink = np.exp(-2 * peak.log_alpha)
     top = turn.T @ model.prior.coordinates(peak.quality)
@@ -161,12 +165,3 @@ def draw_chart(model: BradleyTerry, start: Spread | None = None) -> Chart:
         variance_prior=None if isinstance(variance, Fixed) else variance,
         spread=replace(spread, peak=replace(peak, factor=None)),
     )  # fmt: skip
-
-
-def _diagonalised(matrix: Floats) -> tuple[Floats, Floats]:
-    """d ≥ 0 and U with Uᵀ M U = diag(d); the matrix is overwritten."""
-    from scipy.linalg import eigh
-
-    # Transposed, a symmetric matrix is the same and LAPACK needs no copy of it.
-    values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
-    return np.clip(values, 0.0, None), np.ascontiguousarray(vectors)

@@ -66,3 +66,35 @@ def prior_part(x: Floats, width: Floats, shrink: Floats) -> Floats:
                 total[c] += math.log(product[c])
                 product[c] = 1.0
     return total
+
+
+@compiled
+def spread_layer(
+    q: Floats, bend: Floats, pulled: Floats, lean: Floats, shrink: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """x of a layer, its middles and its widths (directions, chains), where other layers lean it."""
+    x, middle, width = np.empty(q.shape), np.empty(q.shape), np.empty(q.shape)
+    for k in range(bend.size):
+        for c in range(shrink.size):
+            square = 1.0 / (bend[k] + shrink[c])
+            width[k, c] = math.sqrt(square)
+            middle[k, c] = (pulled[k] - lean[k, c]) * square
+            x[k, c] = middle[k, c] + q[k, c] * width[k, c]
+    return x, middle, width
+
+
+@compiled
+def gather_layer(
+    by_x: Floats, x: Floats, middle: Floats, width: Floats, shrink: Floats, out: Floats
+) -> tuple[Floats, Floats]:
+    """Slopes by a layer's q, written to `out`; gives those by log scale and by what leans it."""
+    by_scale, by_lean = np.zeros(shrink.size), np.empty(x.shape)
+    for k in range(x.shape[0]):
+        for c in range(shrink.size):
+            slope = by_x[k, c] - x[k, c] * shrink[c]
+            square = width[k, c] * width[k, c]
+            out[k, c] = slope * width[k, c]
+            by_lean[k, c] = -slope * square
+            by_scale[c] += square * shrink[c] * (slope * (x[k, c] + middle[k, c]) + 1.0)
+            by_scale[c] += x[k, c] * x[k, c] * shrink[c] - 1.0
+    return by_scale, by_lean

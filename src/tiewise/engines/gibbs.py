@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tiewise.core import kernels
 from tiewise.core.beliefs import Fixed, InverseGamma
 from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Tally, Watch, side_by_side, slice_draw
+from tiewise.engines.chains import Draws, Tally, Watch, refuse_terms, side_by_side, slice_draw
 from tiewise.engines.peak import Slopes, find_spread
 
 Floats = NDArray[np.float64]
@@ -51,6 +51,7 @@ class Gibbs:
 
     def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
         """Draws from several independent chains."""
+        refuse_terms(model, self)
         begun = perf_counter()
         sampler = _Sampler.of(model, as_published=self.as_published)
         built = perf_counter() - begun

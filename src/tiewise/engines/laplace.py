@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Watch
+from tiewise.engines.chains import Draws, Watch, refuse_terms
 from tiewise.engines.chart import draw_chart
 from tiewise.engines.peak import Spread
 
@@ -34,6 +34,7 @@ class Laplace:
 
     def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
         """One chain of independent draws."""
+        refuse_terms(model, self)
         begun = perf_counter()
         chart = draw_chart(model, self.start)
         built = perf_counter() - begun

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiewise.core.counts import Counts
 from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Watch
+from tiewise.engines.chains import Draws, Watch, refuse_terms
 from tiewise.engines.peak import climb
 from tiewise.errors import InputError
 
@@ -31,6 +31,7 @@ class MaximumLikelihood:
 
     def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
         """One draw: the estimate."""
+        refuse_terms(model, self)
         refuse_without_estimate(model.counts)
         free = model.fixed_tie is None and model.counts.total_ties > 0
         top = _Likelihood(model, free=free)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tiewise.core.beliefs import InverseGamma
 from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Tally, Watch, side_by_side, slice_draw
+from tiewise.engines.chains import Draws, Tally, Watch, refuse_terms, side_by_side, slice_draw
 from tiewise.engines.chart import Chart, draw_chart
 from tiewise.errors import InputError
 
@@ -51,6 +51,7 @@ class Metropolis:
 
     def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
         """Draws from several independent chains."""
+        refuse_terms(model, self)
         begun = perf_counter()
         walk = _Walk(draw_chart(model))
         built = perf_counter() - begun

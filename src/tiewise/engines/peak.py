@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -67,7 +68,7 @@ def climb(
     for _ in range(200):
         slope = hill.slope(point)
         if fresh or factor is None:
-            factor = _cholesky(hill, point)
+            factor = cholesky(partial(hill.bend, point))
         step = cho_solve(factor, slope, check_finite=False)
         gain = float(slope @ step)
         if gain < close:
@@ -101,13 +102,13 @@ def _shortened(
     return None
 
 
-def _cholesky(hill: Hill, point: Floats) -> Factor:
-    """The factor of a hill's matrix, in its own room; lifted until it is positive definite."""
+def cholesky(made: Callable[[], Floats]) -> Factor:
+    """The factor of a matrix, in its own room; lifted until it is positive definite."""
     from scipy.linalg import LinAlgError, cho_factor
 
     lift = 0.0
     for _ in range(60):
-        fresh = hill.bend(point)
+        fresh = made()
         widest = float(np.abs(np.diag(fresh)).max())
         fresh[np.diag_indices(len(fresh))] += lift
         try:
@@ -144,7 +145,7 @@ class Slopes:
         self.precision = model.precision
         self.lift = None if self.precision is not None else model.factor
         self.rank = model.size if self.lift is None else self.lift.shape[1]
-        self.tie_prior = _threshold(model)
+        self.tie_prior = threshold_line(model)
 
     def start(self) -> Floats:
         """Equal qualities, and the threshold that gives the ties seen at equal quality."""
@@ -153,7 +154,7 @@ class Slopes:
             return y
         low, high = self.tie_prior.low, self.tie_prior.high
         width = min(high - low, 1.0)
-        inside = np.clip(_typical_tie(self.model), low + 1e-3 * width, high - 1e-2 * width)
+        inside = np.clip(typical_tie(self.model), low + 1e-3 * width, high - 1e-2 * width)
         return np.append(y, self.tie_prior.to_line(float(inside)))
 
     def unpack(self, point: Floats) -> tuple[Floats, float]:
@@ -247,17 +248,17 @@ class Slopes:
         return Peak(log_alpha, summit.point, quality, tie, line, marginal, summit.factor)
 
 
-def _typical_tie(model: BradleyTerry) -> float:
+def typical_tie(model: BradleyTerry) -> float:
     """The threshold that gives the ties seen at equal quality."""
     share = (model.counts.total_ties + 0.5) / (model.counts.comparisons + 1)
     return float(2 * np.arctanh(min(share, 0.99)))
 
 
-def _threshold(model: BradleyTerry) -> Threshold | None:
+def threshold_line(model: BradleyTerry) -> Threshold | None:
     """The threshold's line, its unit about the size of δ; None where δ is not inferred."""
     if model.tie is None or isinstance(model.tie, Fixed):
         return None
-    return Threshold(model.tie, _typical_tie(model))
+    return Threshold(model.tie, typical_tie(model))
 
 
 @dataclass(frozen=True)
@@ -354,7 +355,12 @@ def _moments(known: list[Peak], centre: float, sd: float) -> tuple[float, float]
     """Mean and standard deviation of log α under a quartic through the marginals near the top."""
     near = [p for p in known if abs(p.log_alpha - centre) < 4 * sd]
     a = (np.array([p.log_alpha for p in near]) - centre) / sd
-    m = np.array([p.log_marginal for p in near])
+    mean, spread = weighted_moments(a, np.array([p.log_marginal for p in near]))
+    return centre + sd * mean, sd * spread
+
+
+def weighted_moments(a: Floats, m: Floats) -> tuple[float, float]:
+    """Mean and standard deviation under a quartic through log densities m at a few places a."""
     curve = np.polynomial.Polynomial.fit(a, m - m.max(), min(4, len(a) - 1))
     grid = np.linspace(-4, 4, 401)
     log = curve(grid)
@@ -365,4 +371,13 @@ def _moments(known: list[Peak], centre: float, sd: float) -> tuple[float, float]
     weight /= weight.sum()
     mean = float(weight @ grid)
     spread = float(np.sqrt(weight @ (grid - mean) ** 2))
-    return centre + sd * mean, sd * spread
+    return mean, spread
+
+
+def diagonalised(matrix: Floats) -> tuple[Floats, Floats]:
+    """d ≥ 0 and U with Uᵀ M U = diag(d); the matrix is overwritten."""
+    from scipy.linalg import eigh
+
+    # Transposed, a symmetric matrix is the same and LAPACK needs no copy of it.
+    values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
+    return np.clip(values, 0.0, None), np.ascontiguousarray(vectors)

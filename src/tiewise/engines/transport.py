@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from tiewise.core.model import BradleyTerry
 from tiewise.engines.chains import Draws, Tally, Unsuited, Watch, in_threads
-from tiewise.engines.chart import Chart, Place, draw_chart
+from tiewise.engines.chart import draw_chart
+from tiewise.engines.layered_chart import draw_layered_chart
 from tiewise.engines.peak import Spread
 from tiewise.errors import InputError
 
@@ -27,7 +28,8 @@ Floats = NDArray[np.float64]
 SUPERCHAINS = 4
 SHORTEST = 50  # draws a chain, where there are enough to go round
 JITTER = 0.2
-STEPS = (2, 3, 4, 6, 8)
+STEPS: tuple[int, ...] = (2, 3, 4, 6, 8)
+PATIENT_STEPS: tuple[int, ...] = (12, 18, 27, 40)
 ANGLES = (np.pi / 2, 1.8, 2.0)
 POOREST = 0.6
 # Starts this many sd out in α, in δ and in a few random directions; all of them wide would strand
@@ -35,6 +37,37 @@ POOREST = 0.6
 WIDE, WIDE_DIRECTIONS = 2.0, 5
 LOST = 10.0  # nats by which a start may lie lower than N(0, I) would have it
 WARM_MOVES, PILOT_MOVES = 6, 4
+
+
+class Chart(Protocol):
+    """A map from q, nearly N(0, I), to a place in the model; what is told of a place is kept."""
+
+    @property
+    def rank(self) -> int:
+        """How many rows of q, the first, may be judged together."""
+
+    @property
+    def dimensions(self) -> int:
+        """How many rows q has."""
+
+    @property
+    def spread(self) -> Spread | None:
+        """What a chart of similar data may start from."""
+
+    def place(self, q: Floats, *, rough: bool = False) -> Any:
+        """The place at q: a tuple of arrays whose last axis runs over chains."""
+
+    def log_density(self, q: Floats) -> Floats:
+        """Log density of q for each chain, up to a constant."""
+
+    def density_at(self, at: Any) -> Floats:
+        """Log density of the q that lies at a place."""
+
+    def slope_at(self, at: Any) -> Floats:
+        """Its derivative by q."""
+
+    def told(self, at: Any) -> dict[str, Floats]:
+        """What is kept of a place, by name."""
 
 
 class Pace(NamedTuple):
@@ -45,20 +78,29 @@ class Pace(NamedTuple):
 
 
 WARM = Pace(np.pi / 2, 3)
+PATIENT_WARM = Pace(np.pi / 2, 18)
 
 
 class Kept(NamedTuple):
     """What chains bring home: chains first, then draws."""
 
-    quality: Floats
-    tie: Floats
-    variance: Floats
+    values: dict[str, Floats]
     acceptance: Floats
+
+    @classmethod
+    def room(cls, told: dict[str, Floats], chains: int, draws: int) -> Kept:
+        """Empty room for so many draws of what is told of a place."""
+        values = {name: np.empty((chains, draws, *one.shape[:-1])) for name, one in told.items()}
+        return cls(values, np.empty((chains, draws)))
 
     def shared(self, blocks: int) -> list[Kept]:
         """The same room, a part for each block of chains."""
-        parts = [np.array_split(whole, blocks) for whole in self]
-        return [Kept(*part) for part in zip(*parts, strict=True)]
+        parts = {name: np.array_split(whole, blocks) for name, whole in self.values.items()}
+        acceptance = np.array_split(self.acceptance, blocks)
+        return [
+            Kept({name: part[k] for name, part in parts.items()}, acceptance[k])
+            for k in range(blocks)
+        ]
 
 
 @dataclass(frozen=True)
@@ -79,6 +121,9 @@ class Transport:
 
     name = "transport"
     kind = "exact"
+    # What the pilot may choose from, and how it is warmed up for that.
+    steps = STEPS
+    warm = WARM
 
     def __post_init__(self) -> None:
         if self.chains < 2 * SUPERCHAINS or self.chains % SUPERCHAINS:
@@ -91,23 +136,25 @@ class Transport:
     def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
         """Draws after a short pilot that settles the pace."""
         begun = perf_counter()
-        chart = draw_chart(model, self.start)
+        chart: Chart = draw_layered_chart(model) if model.terms else draw_chart(model, self.start)
         built = perf_counter() - begun
         shortened = self.draws // SHORTEST // SUPERCHAINS * SUPERCHAINS
         chains = min(self.chains, max(shortened, 2 * SUPERCHAINS))
         blocks = _started(chart, chains, self.blocks, seed)
-        pace, acceptance = _pilot(blocks, watch, self.threads)
+        pace, acceptance = _pilot(blocks, watch, self.threads, self.steps, self.warm)
         each = -(-self.draws // chains)
         pilot = sum(block.gradients for block in blocks)
         tally = Tally(watch, "sampling", self.blocks * each)
-        kept = Kept(np.empty((chains, each, model.size)), *np.empty((3, chains, each)))
+        kept = Kept.room(chart.told(blocks[0].at), chains, each)
         shares = list(zip(blocks, kept.shared(self.blocks), strict=True))
         in_threads(lambda share, t: share[0].keep(share[1], pace, t), shares, tally, self.threads)
         gradients = sum(block.gradients for block in blocks) - pilot
+        quality, tie, variance = (kept.values.pop(name) for name in ("quality", "tie", "variance"))
         return Draws(
-            kept.quality,
-            kept.tie,
-            kept.variance,
+            quality,
+            tie,
+            variance,
+            more=kept.values,
             stats={"acceptance_rate": kept.acceptance},
             facts={
                 "steps": pace.steps,
@@ -123,6 +170,15 @@ class Transport:
         )
 
 
+@dataclass(frozen=True)
+class Patient(Transport):
+    """Transport in many small steps, where large ones lead astray; slower, and as exact."""
+
+    name = "patient-transport"
+    steps = PATIENT_STEPS
+    warm = PATIENT_WARM
+
+
 class Block:
     """Chains that move in lockstep, with their own source of chance."""
 
@@ -133,14 +189,14 @@ class Block:
         self.density = chart.density_at(self.at)
         self.kick = self._kick(q, self.at)
 
-    def _kick(self, q: Floats, at: Place) -> Floats:
+    def _kick(self, q: Floats, at: Any) -> Floats:
         """Slope of what the posterior has beyond N(0, I)."""
         self.gradients += self.q.shape[1]
         kick = self.chart.slope_at(at)
         kick += q
         return kick
 
-    def travel(self, p: Floats, angle: float, steps: int) -> tuple[Floats, Floats, Place, Floats]:
+    def travel(self, p: Floats, angle: float, steps: int) -> tuple[Floats, Floats, Any, Floats]:
         """Where a trajectory with momentum p ends: position, momentum, place and kick there."""
         turn, lean = np.cos(angle), np.sin(angle)
         q, at, kick = self.q, self.at, self.kick
@@ -169,7 +225,7 @@ class Block:
         return chance
 
     def _go(
-        self, yes: NDArray[np.bool_], q: Floats, at: Place, density: Floats, kick: Floats
+        self, yes: NDArray[np.bool_], q: Floats, at: Any, density: Floats, kick: Floats
     ) -> None:
         """Take the new place where it was accepted, stay where it was not."""
         no = ~yes
@@ -180,11 +236,10 @@ class Block:
 
     def keep(self, kept: Kept, pace: Pace, tally: Tally) -> None:
         """Fill in the draws of every chain, one a trajectory."""
-        for t in range(kept.tie.shape[1]):
+        for t in range(kept.acceptance.shape[1]):
             kept.acceptance[:, t] = self.move(pace)
-            kept.quality[:, t] = self.at.quality.T
-            kept.tie[:, t] = self.at.tie
-            kept.variance[:, t] = np.exp(2 * self.at.log_alpha)
+            for name, told in self.chart.told(self.at).items():
+                kept.values[name][:, t] = np.moveaxis(told, -1, 0)
             tally.step()
 
     def try_out(self, pace: Pace) -> Trial:
@@ -229,13 +284,15 @@ def _start(chart: Chart, rng: Generator) -> Floats:
     return q
 
 
-def _pilot(blocks: Sequence[Block], watch: Watch, threads: int) -> tuple[Pace, float]:
+def _pilot(
+    blocks: Sequence[Block], watch: Watch, threads: int, numbers: tuple[int, ...], slow: Pace
+) -> tuple[Pace, float]:
     """The pace that forgets fastest per gradient, and its acceptance; refuses a poor one."""
     tally = Tally(watch, "warming up", len(blocks) * WARM_MOVES)
 
     def warm(block: Block, tally: Tally) -> None:
         for _ in range(WARM_MOVES):
-            block.move(WARM)
+            block.move(slow)
             tally.step()
 
     in_threads(warm, blocks, tally, threads)
@@ -247,7 +304,7 @@ def _pilot(blocks: Sequence[Block], watch: Watch, threads: int) -> tuple[Pace, f
         scores[pace] = _judged(trials, pace, blocks[0].chart.rank)
         return scores[pace][1]
 
-    for steps in STEPS:
+    for steps in numbers:
         if judge(Pace(ANGLES[1], steps)) > 0.9:
             break
     best = max(scores, key=lambda pace: scores[pace])
@@ -257,7 +314,7 @@ def _pilot(blocks: Sequence[Block], watch: Watch, threads: int) -> tuple[Pace, f
     acceptance = scores[best][1]
     if acceptance < POOREST:
         raise Unsuited(
-            f"only {acceptance:.0%} of trajectories were accepted with up to {STEPS[-1]} steps"
+            f"only {acceptance:.0%} of trajectories were accepted with up to {numbers[-1]} steps"
         )
     return best, acceptance
 

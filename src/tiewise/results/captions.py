@@ -148,6 +148,16 @@ def of_learning(results: Results) -> str:
     )
 
 
+def of_checks(results: Results) -> str:
+    """The predictive checks."""
+    said = [
+        f"{check.title}: {check.observed:.3g} given, {check.low:.3g} to {check.high:.3g} expected "
+        f"({check.unit}), p {'below 0.01' if check.p < 0.01 else f'{check.p:.2f}'}"
+        for check in results.checks
+    ]
+    return f"What judges said beside what the fit expects of them. {'; '.join(said)}."
+
+
 def _numbers(chains: Sequence[Chains]) -> str:
     return "; ".join(one.title for one in chains) + "."
 

@@ -30,6 +30,23 @@ def centred_parts(tree: DataTree) -> Iterator[Floats]:
         yield quality[..., k : k + AT_ONCE] - level
 
 
+def term_parts(tree: DataTree) -> Iterator[Floats]:
+    """What terms added to the posterior (chains, draws, some parameters), contrasts centred."""
+    for name, values in tree["posterior"].data_vars.items():
+        if name in ("quality", "tie", "variance"):
+            continue
+        draws = values.to_numpy()
+        if name == "contrast":
+            # Only differences between items enter, as with quality.
+            draws = draws - draws.mean(axis=-1, keepdims=True)
+        flat = draws.reshape(*draws.shape[:2], -1)
+        for k in range(0, flat.shape[-1], AT_ONCE):
+            part = flat[..., k : k + AT_ONCE]
+            free = np.ptp(part, axis=(0, 1)) > 0
+            if free.any():
+                yield part[..., free]
+
+
 def ess(draws: Floats, method: str = "bulk") -> Floats:
     """Effective sample size over (chains, draws, ...): `bulk`, `tail` or `mean`."""
     if method == "bulk":
@@ -192,7 +209,8 @@ def worst(tree: DataTree) -> tuple[float, float]:
         return np.nan, np.nan
     superchains = int(tree.attrs.get("superchains", 0))
     size, agreement = np.inf, 0.0
-    for draws in chain((some for some in scalars if np.ptp(some) > 0), centred_parts(tree)):
+    free = (some for some in scalars if np.ptp(some) > 0)
+    for draws in chain(free, centred_parts(tree), term_parts(tree)):
         halves = _split(draws.reshape(*draws.shape[:2], -1))
         scores = _normal_scores(halves)
         size = min(size, float(np.nanmin(_effective(scores))))

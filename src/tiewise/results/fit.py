@@ -25,7 +25,8 @@ from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.engines.metropolis import Metropolis
-from tiewise.engines.transport import Transport
+from tiewise.engines.transport import Patient, Transport
+from tiewise.errors import InputError
 from tiewise.results.cautions import data_cautions, draw_cautions
 from tiewise.results.diagnostics import worst
 
@@ -35,6 +36,14 @@ log = logging.getLogger("tiewise")
 ENGINES = {
     engine.name: engine
     for engine in (Transport, Gibbs, Metropolis, CaronDoucet, Laplace, MaximumLikelihood)
+}
+# What the parts of a term are, where there is more than one.
+DIMENSIONS = {
+    "coefficient": ("covariate",),
+    "order": ("advantage",),
+    "contrast": ("group", "item"),
+    "sharpness": ("judge",),
+    "threshold": ("judge",),
 }
 # Beyond the last of these the weights have no mean, and do more harm than good.
 GOOD_K, TRUSTED_K, HOPELESS_K = 0.5, 0.7, 1.0
@@ -49,6 +58,10 @@ def fit(
     watch: Watch = unwatched,
 ) -> DataTree:
     """The model's posterior: `posterior.quality[item]`, `posterior.tie`, `posterior.variance`.
+
+    Terms add theirs: `coefficient[covariate]` per unit of the column, and the share of variance
+    `explained`; `order[advantage]`; `contrast[group, item]`; `sharpness[judge]`;
+    `threshold[judge]`. Quality is then that of all groups together, covariates included.
 
     The same seed gives the same draws; without one a fresh seed is drawn and recorded. `names`
     puts a name beside an item's id in everything a person reads.
@@ -96,23 +109,34 @@ def fit(
 def explored(
     model: BradleyTerry, engine: Engine, seed: SeedSequence, watch: Watch
 ) -> tuple[Engine, Draws]:
-    """Draws of the engine, or of Gibbs where the engine says that the model does not suit it."""
+    """Draws of the engine, or of another where the engine says that the model does not suit it.
+
+    That is Gibbs; and where a model has terms, which Gibbs does not know, Transport with patience.
+    """
     try:
         return engine, engine.explore(model, seed, watch)
     except Unsuited as why:
-        instead = Gibbs(draws=getattr(engine, "draws", Gibbs.draws))
+        instead: Engine = (Patient if model.terms else Gibbs)(draws=getattr(engine, "draws", 4000))
         said = f"Fitted with {instead.name}, because {engine.name} found itself unsuited: {why}."
-        draws = instead.explore(model, seed, watch)
+        try:
+            draws = instead.explore(model, seed, watch)
+        except Unsuited as still:
+            raise InputError(
+                f"this model cannot be explored well ({still}); its data say too little: fix a "
+                "variance, give it a tighter prior, or leave a term out"
+            ) from None
         return instead, replace(draws, warnings=(*draws.warnings, said))
 
 
 def describe(model: BradleyTerry) -> dict[str, str]:
     """The model in words, as the command takes them: priors of quality, variance and threshold."""
-    return {
+    words = {
         "quality": model.prior.describe(),
         "variance": say(model.variance),
         "tie": "no ties" if model.tie is None else say(model.tie),
     }
+    terms = "; ".join(term.describe() for term in model.terms)
+    return words | ({"terms": terms} if terms else {})
 
 
 def _settings(engine: Engine) -> dict[str, object]:
@@ -163,6 +187,23 @@ def _prior_sd(model: BradleyTerry) -> Floats:
     return out
 
 
+def _of_terms(model: BradleyTerry, more: Mapping[str, Floats]) -> Dataset:
+    """What the terms of a model add to the posterior, by covariate, group, judge or advantage."""
+    design = model.design
+    names = {
+        "covariate": () if design.columns is None else design.columns.names,
+        "advantage": design.advantages,
+        "group": design.group_names,
+        "judge": model.counts.strata,
+        "item": model.items,
+    }
+    values = {
+        name: (["chain", "draw", *DIMENSIONS.get(name, ())], told) for name, told in more.items()
+    }
+    used = {place for name in more for place in DIMENSIONS.get(name, ())}
+    return Dataset(values, coords={place: list(names[place]) for place in used})
+
+
 def _tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> DataTree:
     """Draws and data as ArviZ lays them out. By hand: arviz-base would load Matplotlib."""
     counts, item, sample = model.counts, ["item"], ["chain", "draw"]
@@ -176,6 +217,8 @@ def _tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> DataTr
         },
         coords={"item": list(model.items)},
     )
+    if model.design.columns is not None:
+        constant["covariate_sd"] = (["covariate"], model.design.columns.sd)
     if draws.standard_error is not None:
         constant["standard_error"] = (item, draws.standard_error)
     if draws.tie_standard_error is not None:
@@ -189,6 +232,8 @@ def _tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> DataTr
         },
         coords={**places, "item": list(model.items)},
     )
+    if draws.more:
+        posterior = posterior.merge(_of_terms(model, draws.more))
     stats = Dataset({key: (sample, value) for key, value in draws.stats.items()}, coords=places)
     observed = Dataset({column: (["pair"], getattr(counts, column)) for column in COLUMNS})
     groups = {"posterior": posterior, "observed_data": observed, "constant_data": constant}

@@ -20,20 +20,26 @@ from xarray import DataTree, open_datatree
 from tiewise.core.files import write_csv
 from tiewise.errors import InputError
 from tiewise.results.summaries import parameters, summarise
+from tiewise.results.terms import said_terms, write_term_tables
 
 if TYPE_CHECKING:
     from tiewise.core.areas import Areas
+    from tiewise.results.checks import Check
 
 PICTURES = (
     "map", "map-uncertainty", "map-faded", "map-top", "ranking", "tie-curve", "parameters",
-    "prior-to-posterior", "traces", "ranks", "autocorrelation",
+    "prior-to-posterior", "checks", "traces", "ranks", "autocorrelation",
 )  # fmt: skip
 """Names of the files in the folder `pictures`, each as SVG and as PNG."""
 
+TERM_PICTURES = ("coefficients", "difference", "difference-real", "judge-terms")
+"""Those of models with terms."""
+
 OURS = (
     "items.csv", "parameters.csv", "fit.json", "posterior.nc", "study.json", "areas.gpkg",
-    "report.html", "briefing.pdf",
-    *(f"{name}.{kind}" for name in PICTURES for kind in ("svg", "png")),
+    "report.html", "briefing.pdf", "checks.csv",
+    "coefficients.csv", "covariates.csv", "contrasts.csv", "judge-terms.csv",
+    *(f"{name}.{kind}" for name in (*PICTURES, *TERM_PICTURES) for kind in ("svg", "png")),
 )  # fmt: skip
 
 
@@ -77,6 +83,16 @@ class Results:
         table = pd.read_csv(self.folder / "items.csv", dtype=str, keep_default_na=False)
         numbers = table.columns.drop(["item", "name"])
         return table.assign(**{column: pd.to_numeric(table[column]) for column in numbers})
+
+    @cached_property
+    def checks(self) -> list[Check]:
+        """What predictive checks found; none of points, or of terms of judges and sides."""
+        from tiewise.results.chances import has_strata
+        from tiewise.results.checks import predictive_checks
+
+        if self.facts["kind"] == "point" or has_strata(self.tree):
+            return []
+        return predictive_checks(self.tree)
 
     @cached_property
     def areas(self) -> Areas | None:
@@ -124,6 +140,7 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
         "rhat_max": None if np.isnan(rhat) else round(rhat, 5),
         "warnings": json.loads(attrs["warnings"]),
         "model": json.loads(attrs["model"]),
+        **({"terms": said_terms(tree)} if said_terms(tree) else {}),
         "digest": attrs["digest"],
         "version": attrs["version"],
     }
@@ -179,6 +196,7 @@ def write_results(
         table = summarise(tree, about.top)
         write_csv(table, folder / "items.csv")
         parameters(tree).to_csv(folder / "parameters.csv", lineterminator="\n")
+        write_term_tables(tree, folder)
         _write_json(folder / "fit.json", facts)
         _write_json(folder / "study.json", asdict(about))
         tree.to_netcdf(folder / "posterior.nc", engine="h5netcdf")

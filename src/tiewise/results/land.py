@@ -67,16 +67,23 @@ def sheet(
     results: Results, land: Land, head: Block, colours: Sequence[str], legend: Block
 ) -> Figure:
     """The map with all that belongs to it, and below it what needs to be enlarged."""
+    return page(head, *drawn_blocks(results, land, colours, legend))
+
+
+def drawn_blocks(
+    results: Results, land: Land, colours: Sequence[str], legend: Block
+) -> list[Block]:
+    """The same without a heading, as blocks of a page that may have more."""
     assert results.areas is not None
     near, looks = close_up(results.areas, INNER), _looks(land, colours)
     frame = None if near is None else near.window
-    blocks = [head, _drawn(land.shapes, looks, frame), legend, *_explained(results, land)]
+    blocks = [_drawn(land.shapes, looks, frame), legend, *_explained(results, land)]
     if near is not None:
         shown = looks.of(near.which)
         whole = 0.0, 0.0, near.shapes.width, near.shapes.height
         blocks += [gap(10), notes("The part in the frame, enlarged:")]
         blocks += [_drawn(near.shapes, shown, whole, clip=True)]
-    return page(*blocks)
+    return blocks
 
 
 def _drawn(shapes: Shapes, looks: Looks, frame: Bounds | None, *, clip: bool = False) -> Block:

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from tiewise.results import passages, repeat, wording
+from tiewise.results.believing import believed
 from tiewise.results.folder import Results
 from tiewise.results.outline import Outline, outline
 from tiewise.results.paint import LOW_TO_HIGH, SURE_TO_UNSURE, UNLIKELY_TO_CERTAIN, along
+from tiewise.results.terms_words import gap_formula, parameter_label, sections
 
 BAR, HALF = 120.0, 60.0  # width of an interval drawn in a row, and of half of it
-PARAMETERS = {"tie": "tie threshold δ", "variance": "variance of quality α²"}
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -67,10 +68,13 @@ def page(results: Results) -> dict[str, Any]:
         "scale": wording.scale_rows(),
         "borrowed": wording.borrowed(results),
         "sureness": passages.sureness(results),
+        "belief": believed(results),
         "ties": passages.tie_words(results, told),
         "coverage": passages.coverage(results),
         "priors": passages.priors(facts["model"]) if "quality" in facts["model"] else [],
-        "parameters": [(PARAMETERS[str(name)], dict(row)) for name, row in told.iterrows()],
+        "gap": gap_formula(results),
+        "parameters": [(parameter_label(str(name)), dict(row)) for name, row in told.iterrows()],
+        "terms": sections(results),
         "command": repeat.command(results),
         "python": repeat.python(results),
         "unknowns": repeat.unknowns(results),

@@ -15,6 +15,12 @@ LOW_TO_HIGH = (
 )  # fmt: skip
 """Blue through white to red: lower than the average, average, higher."""
 
+ONE_TO_OTHER = (
+    "#2d004b", "#542788", "#8073ac", "#b2abd2", "#d8daeb", "#f7f7f7",
+    "#fee0b6", "#fdb863", "#e08214", "#b35806", "#7f3b08",
+)  # fmt: skip
+"""Purple through white to orange: one group places it higher, neither does, the other does."""
+
 SURE_TO_UNSURE = (
     "#fcfbfd", "#efedf5", "#dadaeb", "#bcbddc", "#9e9ac8", "#807dba", "#6a51a3", "#54278f",
 )  # fmt: skip

@@ -53,6 +53,7 @@ def priors(model: Mapping[str, str]) -> list[tuple[str, str]]:
     told = [("Qualities, Σ", model["quality"], quality)]
     for key, label in (("variance", "Variance, α²"), ("tie", "Tie threshold, δ")):
         told.append((label, model[key], NUMBERS[key].get(model[key].split("(")[0], "")))
+    told += [("Term", said, "") for said in model.get("terms", "").split("; ") if said]
     return [(label, f"{said} ({means})" if means else said) for label, said, means in told]
 
 

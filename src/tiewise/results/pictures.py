@@ -17,10 +17,14 @@ from tiewise.results.chain_plots import (
     trace_plot,
     watched,
 )  # fmt: skip
+from tiewise.results.check_plots import check_plot, judge_plot
+from tiewise.results.difference import difference_picture, real_picture
 from tiewise.results.maps import faded_map, quality_map, top_map, uncertainty_map
 from tiewise.results.plots import learning_plot, remaining, tie_plot
 from tiewise.results.ranking import ranking
 from tiewise.results.scalar_plots import parameter_plot, scalars
+from tiewise.results.term_pictures import term_pictures
+from tiewise.results.term_plots import coefficient_plot, judge_terms_plot
 from tiewise.results.wording import ranked
 
 if TYPE_CHECKING:
@@ -29,9 +33,10 @@ if TYPE_CHECKING:
     from tiewise.results.folder import Results
 
 __all__ = [
-    "Chains", "Picture", "autocorrelation_plot", "draw", "faded_map", "learning_plot",
-    "parameter_plot", "quality_map", "rank_plot", "ranking", "save", "tie_plot", "top_map",
-    "trace_plot", "uncertainty_map", "watched",
+    "Chains", "Picture", "autocorrelation_plot", "check_plot", "coefficient_plot",
+    "difference_picture", "draw", "faded_map", "judge_plot", "judge_terms_plot", "learning_plot",
+    "parameter_plot", "quality_map", "rank_plot", "ranking", "real_picture", "save", "tie_plot",
+    "top_map", "trace_plot", "uncertainty_map", "watched",
 ]  # fmt: skip
 
 
@@ -50,6 +55,11 @@ def draw(results: Results) -> Iterator[Picture]:
         yield from _maps(results)
     yield Picture("ranking", "Ranking", captions.of_ranking(results), ranking(results))
     yield from _learnt(results)
+    if results.checks:
+        alt = captions.of_checks(results)
+        yield Picture("checks", "Checks of the model", alt, check_plot(results))
+    for picture in term_pictures(results):
+        yield Picture(*picture)
     if results.facts["kind"] == "exact":
         yield from _chains(results)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,6 +56,16 @@ class Rows(NamedTuple):
     tall: float
 
 
+class Axis(NamedTuple):
+    """What a row's numbers are: words, the number that is neither, and the colours of sides."""
+
+    words: str = "quality, 0 the average"
+    middle: float = 0.0
+    below: str = LOW
+    above: str = HIGH
+    ticks: Mapping[float, str] | None = None
+
+
 @styled
 def ranking(
     results: Results, *, title: str | None = None, most: int = MOST_NAMED,
@@ -65,22 +76,31 @@ def ranking(
     Of more than `most` items, `ends` at each end have a row with a name, and those between are
     squeezed together.
     """
-    rows = _rows(results.items, most, ends)
-    names = [name for name, named in zip(row_labels(rows.table), rows.named, strict=True) if named]
-    words = [*names, *_between(rows).splitlines()]
-    left = max(text_width(line, ROW) for line in words) + 8
+    listing, left = listed_rows(results.items, most=most, ends=ends)
     foot = [
         "Dot: the median. Line: the 95 % interval. Red lies above the average, blue below it, "
         "and grey cannot be told from it."
     ]
-    if (rows.table["comparisons"] == 0).any():
+    if (results.items["comparisons"] == 0).any():
         foot.append(f"Open and dashed means {borrowed(results)}.")
     return page(
         heading(spoken_or(title or results.about.question, "")),
-        _chart(rows, names, left),
+        listing,
         _directions(results, left),
         notes(*foot),
     )
+
+
+def listed_rows(
+    table: pd.DataFrame, *, most: int = MOST_NAMED, ends: int = NAMED_AT_EACH_END,
+    axis: Axis | None = None,
+) -> tuple[Block, float]:  # fmt: skip
+    """Rows of medians with their intervals, and how far from the left they begin."""
+    rows, axis = _rows(table, most, ends), axis or Axis()
+    names = [name for name, named in zip(row_labels(rows.table), rows.named, strict=True) if named]
+    words = [*names, *_between(rows).splitlines()]
+    left = max(text_width(line, ROW) for line in words) + 8
+    return _chart(rows, names, left, axis), left
 
 
 def _rows(table: pd.DataFrame, most: int, ends: int) -> Rows:
@@ -104,25 +124,29 @@ def _between(rows: Rows) -> str:
     return f"{count:,} more\nbetween" if count else ""
 
 
-def _chart(rows: Rows, names: list[str], left: float) -> Block:
+def _chart(rows: Rows, names: list[str], left: float, axis: Axis) -> Block:
     def paint(axes: Axes) -> None:
         axes.set_ylim(-2, rows.tall + 2)
-        _guides(axes, rows)
-        for those, line, dot in _looks(rows):
+        _guides(axes, rows, axis.middle)
+        for those, line, dot in _looks(rows, axis):
             _draw_items(axes, rows, those, line, dot)
         axes.set_yticks(rows.height[rows.named], [plain(name) for name in names], size=ROW)
         axes.tick_params(axis="y", length=0, pad=4)
         axes.spines[["left"]].set_visible(False)
-        axes.set_xlim(*_reach(rows.table))
-        axes.set_xlabel("quality, 0 the average", labelpad=2)
+        low, high = _reach(rows.table, axis.middle)
+        axes.set_xlim(low, high)
+        if axis.ticks is not None:
+            shown = [place for place in axis.ticks if low <= place <= high]
+            axes.set_xticks(shown, [axis.ticks[place] for place in shown])
+        axes.set_xlabel(axis.words, labelpad=2)
 
     return plot(rows.tall + 4 + 64, paint, Margins(left=left, right=RIGHT, bottom=38, top=26))
 
 
-def _guides(axes: Axes, rows: Rows) -> None:
+def _guides(axes: Axes, rows: Rows, middle: float) -> None:
     axes.grid(axis="x", color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
+    axes.axvline(middle, color=INK, linewidth=0.8, zorder=1)
     axes.tick_params(axis="x", top=True, labeltop=True, length=3)
     if not rows.named.all():
         between = rows.height[~rows.named]
@@ -135,12 +159,13 @@ def _guides(axes: Axes, rows: Rows) -> None:
         )  # fmt: skip
 
 
-def _looks(rows: Rows) -> list[tuple[NDArray[np.bool_], str, bool]]:
+def _looks(rows: Rows, axis: Axis) -> list[tuple[NDArray[np.bool_], str, bool]]:
     """Which items have which colour, and whether their dot is full: those that were compared."""
     table = rows.table
-    above, below = (table["q2.5"] > 0).to_numpy(), (table["q97.5"] < 0).to_numpy()
+    above = (table["q2.5"] > axis.middle).to_numpy()
+    below = (table["q97.5"] < axis.middle).to_numpy()
     silent = (table["comparisons"] == 0).to_numpy()
-    sides = ((~above & ~below, NEITHER), (below, LOW), (above, HIGH))
+    sides = ((~above & ~below, NEITHER), (below, axis.below), (above, axis.above))
     return [
         (side & (silent == quiet), colour, not quiet)
         for side, colour in sides
@@ -179,11 +204,11 @@ def _strokes(
     )  # fmt: skip
 
 
-def _reach(table: pd.DataFrame) -> tuple[float, float]:
+def _reach(table: pd.DataFrame, middle: float) -> tuple[float, float]:
     """From the lowest end of an interval to the highest, and a little more."""
     values = table[["median", "q2.5", "q97.5"]].to_numpy(float)
     known = values[np.isfinite(values)]
-    low, high = min(float(known.min()), 0.0), max(float(known.max()), 0.0)
+    low, high = min(float(known.min()), middle), max(float(known.max()), middle)
     room = 0.03 * (high - low) or 1.0
     return low - room, high + room
 

@@ -30,7 +30,7 @@ def command(results: Results) -> str:
     """The `tiewise fit` that would give these results again, as far as it can be known."""
     facts, about = results.facts, results.about
     words = ["tiewise", "fit", source_name(about), *_surroundings(results), *_priors(results)]
-    words += ["--engine", facts["engine"]]
+    words += [*_term_options(results), "--engine", facts["engine"]]
     if "draws" in facts["settings"]:
         words += ["--draws", str(facts["settings"]["draws"])]
     words += ["--seed", str(facts["seed"]), "--top", str(about.top)]
@@ -54,6 +54,7 @@ def python(results: Results) -> str:
         f"seed={facts['seed']}",
         f"about=tw.About(top={about.top}{', ' if said else ''}{said})",
         *_prior_lines(results),
+        *(f"{key}={value!r}" for key, value in _terms(results).items()),
     ]
     return "import tiewise as tw\n\ntw.analyse(\n" + "".join(f"    {x},\n" for x in lines) + ")"
 
@@ -73,10 +74,29 @@ def unknowns(results: Results) -> list[str]:
         said.append(f"Lone areas may have been joined (--join-islands); the prior was {prior}.")
     elif prior.startswith(("network", "covariance", "precision")):
         said.append("The neighbours or the matrix of the prior are not kept with the results.")
+    tables = [_terms(results)[key] for key in ("judges", "waves") if key in _terms(results)]
+    files = [name for name in tables if "." in name or name == "table"]
+    if files:
+        said.append(f"Not kept with the results, and to be put beside: {', '.join(files)}.")
+    if "terms" in facts["model"] and "terms" not in facts:
+        said.append(f"Its terms were made in Python: {facts['model']['terms']}.")
     unspoken = [name for name in ("variance", "tie") if _belief(results, name) is None]
     if unspoken:
         said.append(f"The prior of the {' and the '.join(unspoken)} was made in Python.")
     return said
+
+
+def _terms(results: Results) -> dict[str, Any]:
+    """The terms that were asked for; the columns of a formula are kept with the results."""
+    told: dict[str, Any] = dict(results.facts.get("terms", {}))
+    return told | ({"covariates": "covariates.csv"} if "formula" in told else {})
+
+
+def _term_options(results: Results) -> list[str]:
+    words = []
+    for key, value in _terms(results).items():
+        words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
+    return words
 
 
 def _said(about: About) -> dict[str, str]:

@@ -20,10 +20,11 @@ import numpy as np
 
 from tiewise.core.files import write_csv
 from tiewise.errors import InputError
-from tiewise.results.folder import PICTURES, Results
+from tiewise.results.checks import checks_table
+from tiewise.results.folder import PICTURES, TERM_PICTURES, Results
 from tiewise.results.page import clean, isolated, page
 from tiewise.results.passages import capital, signed
-from tiewise.results.pictures import Picture, draw, save
+from tiewise.results.pictures import Picture, check_plot, draw, save
 from tiewise.results.summaries import summarise
 from tiewise.results.wording import LONGEST, labels, percent
 
@@ -56,10 +57,24 @@ def write_report(results: Results, *, watch: Watch = lambda *_: None) -> Path:
         for done, picture in enumerate(draw(results)):
             watch("drawing", done, len(PICTURES) + 1)
             drawn[picture.name] = _embedded(picture, new / "pictures")
+        if results.checks:
+            write_csv(checks_table(results.checks), new / "checks.csv")
         watch("drawing", len(PICTURES), len(PICTURES) + 1)
         (new / "report.html").write_text(rendered(results, drawn), encoding="utf-8", newline="\n")
         watch("drawing", len(PICTURES) + 1, len(PICTURES) + 1)
     return results.folder / "report.html"
+
+
+def write_checks(results: Results) -> list[Path]:
+    """Write what predictive checks found, as a table and a picture, into the results folder."""
+    with _moved_into(results.folder, whole=False) as new:
+        (new / "pictures").mkdir()
+        write_csv(checks_table(results.checks), new / "checks.csv")
+        figure = check_plot(results)
+        for kind in KINDS:
+            save(figure, new / "pictures" / f"checks.{kind}")
+    pictures = results.folder / "pictures"
+    return [results.folder / "checks.csv", *(pictures / f"checks.{kind}" for kind in KINDS)]
 
 
 def reword(results: Results, *, watch: Watch = lambda *_: None, **said: Any) -> Path:
@@ -88,13 +103,16 @@ def reword(results: Results, *, watch: Watch = lambda *_: None, **said: Any) -> 
 
 
 @contextmanager
-def _moved_into(folder: Path) -> Iterator[Path]:
-    """A folder to write in; what is in it is moved into the other one when all went well."""
+def _moved_into(folder: Path, *, whole: bool = True) -> Iterator[Path]:
+    """A folder to write in; what is in it is moved into the other one when all went well.
+
+    A `whole` report replaces every picture there was.
+    """
     try:
         new = Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
         try:
             yield new
-            _move(new, folder)
+            _move(new, folder, whole=whole)
         finally:
             shutil.rmtree(new, ignore_errors=True)
     except OSError as error:
@@ -102,13 +120,15 @@ def _moved_into(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder} cannot be written ({why}); copy it and report there") from error
 
 
-def _move(new: Path, folder: Path) -> None:
+def _move(new: Path, folder: Path, *, whole: bool) -> None:
     fresh = {path.relative_to(new) for path in new.rglob("*") if path.is_file()}
     (folder / "pictures").mkdir(exist_ok=True)
     for path in sorted(fresh):
         (new / path).replace(folder / path)
-    ours = {Path("pictures", f"{name}.{kind}") for name in PICTURES for kind in KINDS}
-    for path in ours - fresh:  # an old picture beside a new page would mislead
+    ours = {
+        Path("pictures", f"{name}.{kind}") for name in (*PICTURES, *TERM_PICTURES) for kind in KINDS
+    }
+    for path in ours - fresh if whole else ():  # an old picture beside a new page would mislead
         (folder / path).unlink(missing_ok=True)
 
 

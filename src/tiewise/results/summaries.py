@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ Floats = NDArray[np.float64]
 
 ENDS = (0.025, 0.975)
 NORMAL_975 = 1.959963984540054
+TERM_SCALARS = (
+    "order", "explained", "coefficient_sd", "contrast_variance", "sharpness_sd", "threshold_sd",
+)  # fmt: skip
 AT_ONCE = 256  # draws, or items, worked on together: a copy of some is small
 
 
@@ -92,13 +96,31 @@ def ranks(flat: Floats) -> NDArray[np.int32]:
 
 
 def parameters(tree: DataTree) -> pd.DataFrame:
-    """Rows `tie` (δ) and `variance` (α²), with their diagnostics where the engine has any."""
-    rows = [_parameter(tree, name) for name in ("tie", "variance")]
+    """Rows `tie` (δ) and `variance` (α²), with their diagnostics where the engine has any.
+
+    Terms add theirs: `order`, `explained`, and how much contrasts, sharpness and thresholds vary.
+    """
+    rows = [row_of(tree, name, draws) for name, draws in _scalars(tree)]
     return pd.DataFrame(rows).set_index("parameter")
 
 
-def _parameter(tree: DataTree, name: str) -> dict[str, str | float]:
-    draws = tree["posterior"][name].to_numpy()
+def _scalars(tree: DataTree) -> Iterator[tuple[str, Floats]]:
+    """Every number that is one for all items and judges, by its name."""
+    posterior = tree["posterior"]
+    for name in ("tie", "variance", *TERM_SCALARS):
+        if name not in posterior:
+            continue
+        draws = posterior[name]
+        if "advantage" not in draws.dims:
+            yield name, draws.to_numpy()
+            continue
+        for kind in draws["advantage"].to_numpy().astype(str):
+            called = name if kind == "first" else f"{name}: {kind}"
+            yield called, draws.sel(advantage=kind).to_numpy()
+
+
+def row_of(tree: DataTree, name: str, draws: Floats) -> dict[str, str | float]:
+    """A parameter's row of a table: middle, spread, interval and diagnostics."""
     row: dict[str, str | float] = dict.fromkeys(
         ("parameter", "mean", "median", "sd", "q2.5", "q97.5", "ess_bulk", "ess_tail", "rhat"),
         np.nan,

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tiewise.results.folder import Results
+from tiewise.results.terms_words import told_shortly
 from tiewise.results.wording import number, percent
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def _words(results: Results) -> list[str]:
         "approximate": "approximate: an exact engine is the one to decide with",
         "point": "a point estimate with standard errors, no posterior",
     }[facts["kind"]]
-    lines = [*_tie_words(results), f"Engine {facts['engine']} ({sure}), seed {facts['seed']}."]
+    told = [*_tie_words(results), *told_shortly(results)]
+    lines = [*told, f"Engine {facts['engine']} ({sure}), seed {facts['seed']}."]
     return [*lines, *(f"Note: {_line(warning)}" for warning in facts["warnings"])]
 
 

@@ -90,6 +90,13 @@ def _tables(study: Study, store: Store) -> dict[str, tuple[Sequence[str], Iterab
     }  # fmt: skip
 
 
+def judge_columns(study: Study, store: Store) -> dict[str, list[str]]:
+    """What is known of judges, column by column, as judges.csv has it."""
+    head, rows = _tables(study, store)["judges.csv"]
+    told = [list(map(str, row)) for row in rows]
+    return {name: [row[k] for row in told] for k, name in enumerate(head)}
+
+
 def _judges(store: Store, fields: Sequence[str]) -> Iterator[list[Any]]:
     told, groups, excluded = store.told(), store.groups_known(), Ledger(store).excluded()
     for row in store.people():

@@ -1,0 +1,73 @@
+"""Ten thousand judges and a million comparisons with judge effects: time and memory of one fit.
+
+`python -m benchmarks.judges` prints what docs/extensions.md states.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from tiewise.core.beliefs import Fixed
+from tiewise.core.counts import Counts
+from tiewise.core.graph import Graph
+from tiewise.core.model import BradleyTerry
+from tiewise.core.prior import Network
+from tiewise.core.simulate import Truth, judged_again, random_pairs
+from tiewise.core.terms import Sharpness, Thresholds
+from tiewise.engines.transport import Transport
+from tiewise.results.fit import fit
+
+FACTS = (
+    "build_seconds", "sample_seconds", "ess_min", "rhat_max", "engine_steps", "engine_acceptance",
+)  # fmt: skip
+
+
+def crowd(items: int, judges: int, comparisons: int) -> tuple[BradleyTerry, Truth]:
+    """Judges of a square map, each as often as the others, and the truth they judge by."""
+    rng = np.random.default_rng(2)
+    side = round(items**0.5)
+    graph = Graph.grid(side, side)
+    first, second = random_pairs(len(graph.items), comparisons, rng)
+    counts = Counts.of(
+        graph.items, first, second, np.ones(comparisons), np.zeros(comparisons),
+        stratum=np.arange(comparisons) % judges, strata=[f"judge {k}" for k in range(judges)],
+    )  # fmt: skip
+    model = BradleyTerry(counts, Network(graph), terms=(Sharpness(), Thresholds()))
+    known = replace(
+        model, variance=Fixed(1.0), tie=Fixed(0.5),
+        terms=(Sharpness(variance=Fixed(0.4**2)), Thresholds(variance=Fixed(0.7**2))),
+    )  # fmt: skip
+    truth = Truth.of(known, rng)
+    return replace(model, counts=judged_again(known, truth, rng)), truth
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--items", type=int, default=225)
+    asked.add_argument("--judges", type=int, default=10_000)
+    asked.add_argument("--comparisons", type=int, default=1_000_000)
+    asked.add_argument("--draws", type=int, default=1000)
+    given = asked.parse_args()
+    model, truth = crowd(given.items, given.judges, given.comparisons)
+    begun = perf_counter()
+    tree = fit(model, Transport(draws=given.draws), seed=1)
+    seconds = perf_counter() - begun
+    posterior = tree["posterior"].dataset
+    for name in ("tie", "variance", "sharpness_sd", "threshold_sd"):
+        print(f"{name}: {float(posterior[name].mean()):.4f} ± {float(posterior[name].std()):.4f}")
+    for name in ("sharpness", "threshold"):
+        middle = np.log(posterior[name]).mean(("chain", "draw"))
+        print(f"log {name}: correlation {np.corrcoef(middle, np.log(truth.more[name]))[0, 1]:.3f}")
+    facts = {key: tree.attrs[key] for key in FACTS}
+    print({key: round(float(value), 3) for key, value in facts.items()})
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{seconds:.0f} s, peak {peak:.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()
