@@ -245,6 +245,9 @@ def test_leaving_out_wants_a_reason_and_a_judge(ledger, store):
         ledger.exclude(judge(store), "  ")
     with pytest.raises(InputError, match="no judge 'nobody'"):
         ledger.exclude("nobody", "x")
+    # Nor does a letter that PostgreSQL will not take lead to anybody.
+    with pytest.raises(InputError, match="no judge"):
+        ledger.exclude("no\0body", "x")
 
 
 # The trail.

@@ -16,9 +16,9 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 from xarray import DataTree
 
-from tiewise.results.chances import Opinions, replies, tail
+from tiewise.results.chances import Opinions, has_strata, replies, tail
 from tiewise.results.judges import LEFT, TIE, Said
-from tiewise.results.record import Record, asked
+from tiewise.results.record import Record, asked, by_stratum
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -53,6 +53,7 @@ class _Study(NamedTuple):
     """What the checks look at: the answers, and facts that do not change from draw to draw."""
 
     said: Said
+    stratum: Integers | None
     items: int
     judges: int
     sides: bool
@@ -107,7 +108,7 @@ def predictive_checks(
     made: list[tuple[_Seen, _Misfit]] = []
     answer = study.said.outcome
     for part in opinions.in_parts(len(answer)):
-        chance = part.chances(study.said.left, study.said.right)
+        chance = part.chances(study.said.left, study.said.right, study.stratum)
         answers = replies(chance, rng)
         for k in range(len(part)):
             given.append(_misfits(study, answer, chance[:, k]))
@@ -119,7 +120,7 @@ def predictive_checks(
 
 
 def _study(tree: DataTree) -> _Study:
-    said, record = asked(tree), Record.read(tree)
+    said, stratum, judges, sides = _told(tree)
     mean = tree["posterior/quality"].mean(("chain", "draw")).to_numpy()
     gap = np.abs(mean[said.left] - mean[said.right])
     number = int(np.clip(len(gap) // FEWEST_IN_BIN, 1, BINS))
@@ -128,10 +129,22 @@ def _study(tree: DataTree) -> _Study:
     bins = np.empty(len(gap), np.int64)
     bins[order] = np.arange(len(gap)) * number // max(len(gap), 1)
     centres = np.bincount(bins, gap, number) / np.maximum(np.bincount(bins, minlength=number), 1)
-    judges = len(record.judges) if record is not None else 0
-    sides = record is not None and record.sides
     ties = bool((tree["posterior/tie"] > 0).any())
-    return _Study(said, len(mean), judges, sides, ties, bins, centres)
+    return _Study(said, stratum, len(mean), judges, sides, ties, bins, centres)
+
+
+def _told(tree: DataTree) -> tuple[Said, Integers | None, int, bool]:
+    """What was said, by which stratum if that matters, of how many judges, and if sides mean much.
+
+    A model with terms was told strata and sides with the counts; they are judges only where judges
+    have terms of their own.
+    """
+    if has_strata(tree):
+        said, posterior = by_stratum(tree), tree["posterior"]
+        return said, said.judge, posterior.sizes.get("judge", 0), "order" in posterior
+    record = Record.read(tree)
+    judges = len(record.judges) if record is not None else 0
+    return asked(tree), None, judges, record is not None and record.sides
 
 
 def _counted(study: _Study, answer: Integers) -> _Seen:

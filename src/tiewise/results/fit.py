@@ -219,6 +219,10 @@ def _tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> DataTr
     )
     if model.design.columns is not None:
         constant["covariate_sd"] = (["covariate"], model.design.columns.sd)
+    if model.design.groups is not None:
+        constant["group_of_stratum"] = (["stratum"], model.design.group)
+    if model.design.order is not None:
+        constant["advantage_of_stratum"] = (["stratum", "advantage"], model.design.sides)
     if draws.standard_error is not None:
         constant["standard_error"] = (item, draws.standard_error)
     if draws.tie_standard_error is not None:

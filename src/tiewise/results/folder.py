@@ -86,13 +86,10 @@ class Results:
 
     @cached_property
     def checks(self) -> list[Check]:
-        """What predictive checks found; none of points, or of terms of judges and sides."""
-        from tiewise.results.chances import has_strata
+        """What predictive checks found; none where there is one estimate and no draws."""
         from tiewise.results.checks import predictive_checks
 
-        if self.facts["kind"] == "point" or has_strata(self.tree):
-            return []
-        return predictive_checks(self.tree)
+        return [] if self.facts["kind"] == "point" else predictive_checks(self.tree)
 
     @cached_property
     def areas(self) -> Areas | None:

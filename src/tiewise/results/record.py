@@ -148,11 +148,18 @@ def asked(tree: DataTree) -> Said:
     if record is not None:
         told = record.compared
         return told if ties else told.where(told.outcome != TIE)
+    told = by_stratum(tree)
+    return told._replace(judge=np.zeros_like(told.judge))
+
+
+def by_stratum(tree: DataTree) -> Said:
+    """Every judgement that was fitted, from the counts, with its stratum in place of the judge."""
     seen = tree["observed_data"]
     number = [seen[name].to_numpy() for name in ("wins_first", "ties", "wins_second")]
     rows = np.concatenate([np.repeat(np.arange(len(n)), n) for n in number])
     outcome = np.repeat(np.arange(3), [int(n.sum()) for n in number])
-    left, right = (seen[name].to_numpy().astype(np.int64)[rows] for name in ("first", "second"))
+    stratum, left, right = (
+        seen[name].to_numpy().astype(np.int64)[rows] for name in ("stratum", "first", "second")
+    )
     size = len(rows)
-    nothing = np.zeros(size, np.int64)
-    return Said(nothing, left, right, outcome, np.zeros(size, bool), np.full(size, np.nan))
+    return Said(stratum, left, right, outcome, np.zeros(size, bool), np.full(size, np.nan))

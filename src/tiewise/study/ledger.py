@@ -318,7 +318,9 @@ class Ledger:
         row = {"judge": judge, "excluded": leave_out, "reason": reason, "at": now()}
         try:
             with self._store.writing() as connection:
-                if connection.scalar(select(judges.c.id).where(judges.c.id == judge)) is None:
+                # A letter that PostgreSQL does not take is in nobody's id.
+                known = select(judges.c.id).where(judges.c.id == judge)
+                if "\0" in judge or connection.scalar(known) is None:
                     raise InputError(f"there is no judge {judge!r} in this study")
                 if (judge in excluded(connection)) == leave_out:
                     return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from tiewise.errors import InputError
+from tiewise.study.joining import tidy
 from tiewise.study.store import now
 from tiewise.web import spoken
 
@@ -29,7 +30,7 @@ def judges(watch: Watch) -> Response:
 
 def exclude(watch: Watch) -> Response:
     """Leave a judge out, with the reason."""
-    judge, reason = watch.form.get("judge"), watch.form.get("reason").strip()
+    judge, reason = watch.form.get("judge"), tidy(watch.form.get("reason"))
     if len(reason) > LONGEST:
         return _judges(watch, fault=f"That reason is too long; say it in {LONGEST} letters.")
     try:
