@@ -101,8 +101,8 @@ def test_truth_is_one_more_draw(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALIBRATED)
-def test_truth_is_one_more_draw_over_hundreds_of_studies(name):
-    generators = np.random.default_rng(3).spawn(300)
+def test_truth_is_one_more_draw_over_a_hundred_studies(name):
+    generators = np.random.default_rng(3).spawn(100)
     judge_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
 
 
