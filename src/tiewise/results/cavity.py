@@ -1,10 +1,9 @@
 """What the other judges say of a judge's pairs: the posterior without the judge's own answers.
 
 A judge's own answers draw the posterior towards them, which among some twenty judges hides part of
-what is amiss. Taking them out by a fit for each would take minutes, by weighting draws would leave a few
-draws with all the weight. Here the posterior of the differences in quality of the judge's pairs is
-taken to be Gaussian, each answer a quadratic around its middle, and one subtracted from the other
-(docs/live.md says how well that works).
+what is amiss. Taking them out by a fit for each would take minutes. Here the posterior of the
+differences in quality of the judge's pairs is taken to be Gaussian, each answer a quadratic around
+its middle, and one subtracted from the other (docs/live.md says how well that works).
 """
 
 from __future__ import annotations
