@@ -56,17 +56,17 @@ def to_fit(folder: str, given: dict[str, Any]) -> tuple[Comparisons, dict[str, A
             given = given | {"judges": judge_columns(study, store)}
     if excluded:
         click.echo(f"Left out, as a researcher decided: {_judges(len(excluded))}", err=True)
-    about, land = study.settings.study, study.folder / "areas.gpkg"
-    said = {
+    about, recipe = study.settings.study, study.recipe()
+    said: dict[str, str | None] = {
         "question": about.question, "higher": about.higher, "lower": about.lower,
         "noun": about.noun, "names": str(study.folder / "items.csv"),
         "out": str(study.folder / "results"),
     }  # fmt: skip
-    if land.exists() and not given["edges"] and not given["areas"]:
-        said |= {"areas": str(land), "id_": "id"}
+    if recipe.areas and not given["edges"] and not given["areas"]:
+        said |= {"areas": str(recipe.areas), "id_": recipe.id}
     known = {key: given[key] or value for key, value in said.items()}
     # Where judges could not call a tie, there is none to model.
-    no_ties = given["no_ties"] or not (study.settings.answers.ties or given["tie_prior"])
+    no_ties = given["no_ties"] or not (recipe.ties or given["tie_prior"])
     return told, given | known | {"no_ties": no_ties}
 
 
