@@ -288,7 +288,7 @@ def test_a_model_without_terms_is_the_same_on_both_charts(village, monkeypatch):
     """Centred qualities and their squares, δ and log α², within Monte Carlo error."""
     engine = Transport(draws=16_000, chains=8)
     plain = explore(village.model, engine, 2)
-    monkeypatch.setattr(transport, "draw_chart", draw_layered_chart)
+    monkeypatch.setattr(transport, "draw_chart", lambda model, _: draw_layered_chart(model))
     layered = explore(village.model, engine, 3)
     assert not layered.more
     one, two = (table(draws) for draws in (plain, layered))
