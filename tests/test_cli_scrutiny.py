@@ -134,3 +134,16 @@ def test_a_point_estimate_has_no_such_section(place, tmp_path):
     assert run("report", tmp_path / "point").exit_code == 0
     page = (tmp_path / "point" / "report.html").read_text(encoding="utf-8")
     assert "Can these results be believed?" not in page
+
+
+def test_who_said_what_can_be_left_out_of_results(place, tmp_path):
+    made = run("fit", place / "said.csv", "--out", tmp_path / "r", "--seed", 1, "--no-record",
+               "--no-report")  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert b"reversed" in (place / "free" / "posterior.nc").read_bytes()
+    assert b"reversed" not in (tmp_path / "r" / "posterior.nc").read_bytes()
+    for name in ("items.csv", "parameters.csv"):
+        assert (tmp_path / "r" / name).read_bytes() == (place / "free" / name).read_bytes()
+    told = run("judges", tmp_path / "r")
+    assert told.exit_code == 2
+    assert "does not hold who judged" in told.output

@@ -177,6 +177,7 @@ def analyse(
     about: About | None = None,
     columns: Mapping[str, str] | None = None,
     report: bool = True,
+    record: bool = True,
     force: bool = False,
     watch: Watch = unwatched,
     **model: Any,
@@ -184,7 +185,7 @@ def analyse(
     """Read judgements, fit the model, write the results folder `out`: the twin of `tiewise fit`.
 
     `columns` are the `first=, second=, chosen=, tie=` of `read_comparisons`; what else is given
-    goes to `build_model`.
+    goes to `build_model`. Without the `record` nothing is kept of who said what.
     """
     from tiewise.results.fit import fit
     from tiewise.results.keeping import keep
@@ -212,7 +213,7 @@ def analyse(
         groups=around.areas is not None and around.areas.groups is not None,
     )
     tree = fit(built, engine, seed=seed, names=around.names, watch=watch)
-    keep(tree, built, comparisons)
+    keep(tree, built, comparisons if record else None)
     if wanted:
         keep_terms(tree, built, wanted.said())
     if comparisons.ties and not model.get("ties", True):

@@ -121,6 +121,7 @@ def main() -> None:
 @click.option("--out", help="folder for the results; default: FILE's name and -results")
 @click.option("--force", is_flag=True, help="overwrite results that are there")
 @click.option("--no-report", is_flag=True, help="tables only: no pictures, no report")
+@click.option("--no-record", is_flag=True, help="do not keep who said what in posterior.nc")
 @click.option("--json", "as_json", is_flag=True, help="print fit.json instead of a table")
 @DATABASE
 def fit(file: str, **given: Any) -> None:
@@ -146,6 +147,7 @@ def fit(file: str, **given: Any) -> None:
             about=About(top=given["top"], source=Path(file).name, **words(given)),
             columns=columns(given),
             report=not given["no_report"],
+            record=not given["no_record"],
             force=given["force"],
             watch=watch,
             prior=given["prior"],

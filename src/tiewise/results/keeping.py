@@ -16,9 +16,9 @@ from tiewise.errors import InputError
 from tiewise.results.record import Record
 
 
-def keep(tree: DataTree, model: BradleyTerry, comparisons: Comparisons) -> None:
-    """Put the record of judgements and the prior's factor into the tree of a fit."""
-    record = Record.of(comparisons, model.items)
+def keep(tree: DataTree, model: BradleyTerry, comparisons: Comparisons | None) -> None:
+    """Put the record of judgements, where it may be kept, and the prior's factor into a fit."""
+    record = None if comparisons is None else Record.of(comparisons, model.items)
     if record is not None:
         tree["judgements"] = DataTree(record.dataset())
     factor = model.factor
