@@ -147,3 +147,20 @@ def test_who_said_what_can_be_left_out_of_results(place, tmp_path):
     told = run("judges", tmp_path / "r")
     assert told.exit_code == 2
     assert "does not hold who judged" in told.output
+
+
+def test_judges_of_a_study_are_those_of_its_judgements(place, tmp_path):
+    items = pd.read_csv(place / "free" / "items.csv", dtype=str)[["item", "name"]]
+    items.to_csv(tmp_path / "items.csv", index=False)
+    for words in (
+        ("new", tmp_path / "study", "--items", tmp_path / "items.csv", "--question", "Which?"),
+        ("import", tmp_path / "study", place / "said.csv"),
+        ("judges", tmp_path / "study", "--out", tmp_path / "a", "--splits", 0, "--seed", 1),
+        ("judges", place / "said.csv", "--out", tmp_path / "b", "--splits", 0, "--seed", 1),
+    ):
+        told = run(*words)
+        assert told.exit_code == 0, told.output
+    tables = [pd.read_csv(tmp_path / k / "judges.csv").set_index("judge") for k in "ab"]
+    assert set(tables[0].index) == set(tables[1].index)
+    same = ["comparisons", "tie_share", "left_share"]
+    pd.testing.assert_frame_equal(tables[0][same].sort_index(), tables[1][same].sort_index())

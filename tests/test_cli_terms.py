@@ -452,3 +452,48 @@ def test_the_terminal_says_what_terms_found():
     result = run("fit", "study.csv", *QUICK, "--order", "--judge-groups", "sex", "--no-report")
     assert "the first of a pair has an advantage" in " ".join(result.output.split())
     assert "correlation of" in " ".join(result.output.split())
+
+
+# What favours the first, by a column.
+
+
+def at_home() -> pd.DataFrame:
+    """The same judgements, half of each judge's turned round: `home` says which one gains."""
+    told = judged(seed=5).assign(home=1)
+    odd = told.index // JUDGES % 2 == 1
+    first, second = told["item_1_id"].copy(), told["item_2_id"].copy()
+    told.loc[odd, "item_1_id"], told.loc[odd, "item_2_id"] = second[odd], first[odd]
+    told.loc[odd, "home"] = -1
+    return told
+
+
+def test_an_advantage_that_changes_sides_is_found_where_it_is():
+    """The witness is the same file with the favoured one always first, within Monte Carlo error."""
+    at_home().to_csv("home.csv", index=False)
+    rows = []
+    for file, words in (("study.csv", ["--order"]), ("home.csv", ["--advantage", "home"])):
+        out = fitted(*words, "--no-report", file=file)
+        told = {row["parameter"]: row for row in table(out / "parameters.csv")}
+        rows.append(next(row for name, row in told.items() if name.startswith("order")))
+    assert "home" in rows[1]["parameter"]
+    mean, sd, size = (np.array([float(r[k]) for r in rows]) for k in ("mean", "sd", "ess_bulk"))
+    assert mean[1] > 0.4
+    assert abs(mean[0] - mean[1]) < 4 * np.sqrt((sd**2 / size).sum())
+
+
+def test_being_first_and_being_at_home_are_told_apart():
+    at_home().to_csv("home.csv", index=False)
+    out = fitted("--order", "--advantage", "home", file="home.csv")
+    told = {row["parameter"]: row for row in table(out / "parameters.csv")}
+    home, first = told[next(name for name in told if "home" in name)], told["order"]
+    assert float(home["q2.5"]) > 0
+    assert float(first["q2.5"]) < 0 < float(first["q97.5"])
+    assert "first of a pair (home) has an advantage" in (out / "report.html").read_text("utf-8")
+
+
+def test_an_advantage_is_a_number_that_varies_and_stands_alone():
+    at_home().assign(where="away", same=1).to_csv("home.csv", index=False)
+    assert "holds 'away', which is no number" in refusal("--advantage", "where", file="home.csv")
+    assert "use --order" in refusal("--advantage", "same", file="home.csv")
+    assert "leave out --sharpness" in refusal("--advantage", "home", "--sharpness", file="home.csv")
+    assert "nowhere" in refusal("--advantage", "nowhere", file="home.csv")

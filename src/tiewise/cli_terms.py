@@ -15,6 +15,7 @@ OPTIONS = (
     ),
     click.option("--covariates", help="table of items for --formula; default: columns of the map"),
     click.option("--order", is_flag=True, help="let the first of a pair have an advantage"),
+    click.option("--advantage", help="column of numbers: what favours the first of a pair"),
     click.option("--judge-groups", help="column with groups of judges whose views to compare"),
     click.option("--judges", help="table of judges in which to find --judge-groups"),
     click.option("--waves", help="second file, or a column that says which wave: what changed"),
@@ -23,7 +24,8 @@ OPTIONS = (
 )
 
 NAMES = (
-    "covariates", "formula", "order", "judge_groups", "judges", "waves", "sharpness", "thresholds",
+    "covariates", "formula", "order", "advantage", "judge_groups", "judges", "waves", "sharpness",
+    "thresholds",
 )  # fmt: skip
 
 

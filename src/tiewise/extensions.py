@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -27,12 +28,14 @@ class Wanted:
     """The terms that a model is to have, by the names of the command's options.
 
     `covariates` and `judges` are files, data frames or mappings of columns; `judge_groups` is a
-    column of the judgements or of `judges`; `waves` a second file, or a column of the judgements.
+    column of the judgements or of `judges`; `waves` a second file, or a column of the judgements;
+    `advantage` a column of numbers that says how much favours the first of a pair.
     """
 
     covariates: object = None
     formula: str | None = None
     order: bool = False
+    advantage: str | None = None
     judge_groups: str | None = None
     judges: object = None
     waves: str | Path | None = None
@@ -53,8 +56,19 @@ class Wanted:
                 "--judge-groups and --waves both say which views to compare; give one of them"
             )
 
+        if self.advantage is not None and (self.own or self.judge_groups or self.waves):
+            raise InputError(
+                "--advantage does not go together with terms of judges; leave out --sharpness, "
+                "--thresholds, --judge-groups and --waves, or build the model in Python"
+            )
+
     def __bool__(self) -> bool:
         return bool(self._given())
+
+    @property
+    def sided(self) -> bool:
+        """Whether it matters which item of a pair came first."""
+        return self.order or self.advantage is not None
 
     @property
     def own(self) -> bool:
@@ -120,8 +134,8 @@ def extended(
     if wanted.formula is not None:
         terms.append(_covariates(wanted, table, id))
     counts, groups = _counted(comparisons, wanted)
-    if wanted.order:
-        terms.append(Order())
+    if wanted.sided:
+        terms.append(_order(counts, wanted))
     if groups is not None:
         terms.append(groups)
     if wanted.sharpness:
@@ -156,7 +170,7 @@ def _covariates(wanted: Wanted, table: Callable[[], object] | None, id: str | No
 def _counted(comparisons: Comparisons | Counts, wanted: Wanted) -> tuple[Counts, Groups | None]:
     """Counts within what the terms tell apart, and the groups where there are any."""
     if isinstance(comparisons, Counts):
-        if wanted.judge_groups is not None or wanted.waves is not None:
+        if wanted.judge_groups or wanted.waves or wanted.advantage:
             raise InputError(
                 "counts have no columns to find groups in; give the comparisons themselves"
             )
@@ -177,15 +191,41 @@ def _counted(comparisons: Comparisons | Counts, wanted: Wanted) -> tuple[Counts,
         return _by_wave(comparisons, wanted)
     if wanted.judge_groups is not None:
         return _by_group(comparisons, wanted)
-    by = "judge" if wanted.own else None
-    return comparisons.counts(by=by, ordered=wanted.order), None
+    by = "judge" if wanted.own else wanted.advantage
+    return comparisons.counts(by=by, ordered=wanted.sided), None
+
+
+def _order(counts: Counts, wanted: Wanted) -> Order:
+    """The advantage of the first: of being it, of what a column says, or of both."""
+    if wanted.advantage is None:
+        return Order()
+    values = {name: _number(name, wanted.advantage) for name in counts.strata}
+    if len(set(values.values())) < 2:
+        raise InputError(
+            f"--advantage: {wanted.advantage} says the same of every comparison; use --order"
+        )
+    first = {"first": dict.fromkeys(counts.strata, 1.0)} if wanted.order else {}
+    return Order(by={**first, wanted.advantage: values})
+
+
+def _number(text: str, column: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not math.isfinite(value):
+        raise InputError(
+            f"--advantage: {column} holds {text!r}, which is no number; write 1 where the first "
+            "has the advantage, 0 where neither has, -1 where the second has"
+        )
+    return value
 
 
 def _refuse_sideless(comparisons: Comparisons, wanted: Wanted) -> None:
-    if wanted.order and not comparisons.layout.sides:
+    if wanted.sided and not comparisons.layout.sides:
         raise InputError(
             f"{comparisons.source}: {comparisons.layout.name} data do not say which item was shown "
-            "first; leave out --order"
+            f"first; leave out {'--order' if wanted.order else '--advantage'}"
         )
 
 
@@ -198,9 +238,9 @@ def _by_wave(comparisons: Comparisons, wanted: Wanted) -> tuple[Counts, Groups]:
         raise InputError(f"{error}; and {wave} is no file of a second wave") from None
     _refuse_number([value for (value,) in kinds if value], "--waves", wave)
     if not wanted.own:
-        return comparisons.counts(by=wave, ordered=wanted.order), Groups()
+        return comparisons.counts(by=wave, ordered=wanted.sided), Groups()
     of = {BETWEEN.join(kind): kind[1] for kind in comparisons.kinds("judge", wave)}
-    return comparisons.counts(by=("judge", wave), ordered=wanted.order), Groups(of)
+    return comparisons.counts(by=("judge", wave), ordered=wanted.sided), Groups(of)
 
 
 def _by_group(comparisons: Comparisons, wanted: Wanted) -> tuple[Counts, Groups]:
@@ -212,7 +252,7 @@ def _by_group(comparisons: Comparisons, wanted: Wanted) -> tuple[Counts, Groups]
     kinds = comparisons.kinds(column)
     _refuse_number([value for (value,) in kinds if value], "--judge-groups", column)
     if not wanted.own:
-        return comparisons.counts(by=column, ordered=wanted.order), Groups()
+        return comparisons.counts(by=column, ordered=wanted.sided), Groups()
     pairs = comparisons.kinds("judge", column)
     twice = [judge for judge, times in Counter(judge for judge, _ in pairs).items() if times > 1]
     if twice:
@@ -221,7 +261,7 @@ def _by_group(comparisons: Comparisons, wanted: Wanted) -> tuple[Counts, Groups]
             "belongs to one group: correct it, or compare with --waves"
         )
     of = {kind[0]: kind[1] for kind in pairs}
-    return comparisons.counts(by="judge", ordered=wanted.order), Groups(of)
+    return comparisons.counts(by="judge", ordered=wanted.sided), Groups(of)
 
 
 def _by_table(
@@ -240,7 +280,7 @@ def _by_table(
         raise InputError(f"the table of judges lacks {some(lost)}; add them")
     known = {judge: group for judge, group in of.items() if judge in comparisons.judges and group}
     _refuse_number(sorted(set(known.values())), "--judge-groups", column)
-    counts = comparisons.counts(by="judge", ordered=wanted.order)
+    counts = comparisons.counts(by="judge", ordered=wanted.sided)
     silent = [judge for judge in counts.strata if judge not in known]
     if silent:
         counts = _without(counts, silent, column)
