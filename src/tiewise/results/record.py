@@ -148,18 +148,22 @@ def asked(tree: DataTree) -> Said:
     if record is not None:
         told = record.compared
         return told if ties else told.where(told.outcome != TIE)
-    told = by_stratum(tree)
-    return told._replace(judge=np.zeros_like(told.judge))
+    return _from_counts(tree)[0]
 
 
 def by_stratum(tree: DataTree) -> Said:
     """Every judgement that was fitted, from the counts, with its stratum in place of the judge."""
+    told, row = _from_counts(tree)
+    return told._replace(judge=tree["observed_data/stratum"].to_numpy().astype(np.int64)[row])
+
+
+def _from_counts(tree: DataTree) -> tuple[Said, Integers]:
+    """Judgements written out from their counts, as of one judge, and the row of each."""
     seen = tree["observed_data"]
     number = [seen[name].to_numpy() for name in ("wins_first", "ties", "wins_second")]
     rows = np.concatenate([np.repeat(np.arange(len(n)), n) for n in number])
     outcome = np.repeat(np.arange(3), [int(n.sum()) for n in number])
-    stratum, left, right = (
-        seen[name].to_numpy().astype(np.int64)[rows] for name in ("stratum", "first", "second")
-    )
+    left, right = (seen[name].to_numpy().astype(np.int64)[rows] for name in ("first", "second"))
     size = len(rows)
-    return Said(stratum, left, right, outcome, np.zeros(size, bool), np.full(size, np.nan))
+    nothing = np.zeros(size, np.int64)
+    return Said(nothing, left, right, outcome, np.zeros(size, bool), np.full(size, np.nan)), rows
