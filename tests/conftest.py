@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import postgres
 from tiewise.core.beliefs import Exponential, InverseGamma
@@ -24,6 +25,10 @@ from tiewise.results.fit import fit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# A machine that is busy with something else is no fault of what is tested.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 SHARED = Path(__file__).parents[2] / "shared"
 
