@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -16,9 +15,7 @@ from tiewise.study.ledger import Phase
 from tiewise.study.study import FEWEST, Item, next_offer
 from tiewise.study.values import Judge, Kind, Offer, Outcome, Progress
 from tiewise.web.maps import Mark
-from tiewise.web.visits import Page, Site, Visit
-
-NUMBER = re.compile(r"[0-9]{1,9}")
+from tiewise.web.visits import NUMBER, Page, Site, Visit
 
 
 def way(site: Site, judge: Judge | None) -> str:

@@ -25,6 +25,7 @@ from tiewise.errors import InputError
 from tiewise.study.snapshots import Snapshots
 from tiewise.study.store import Store
 from tiewise.study.study import Study
+from tiewise.web.spoken import sentence
 
 TASK, FAULT = "papers", "papers-fault"
 LEASE_SECONDS, RENEW_SECONDS, LOOK_SECONDS = 30.0, 5.0, 0.2
@@ -143,7 +144,7 @@ def complaint(code: int, lines: Sequence[str]) -> str:
     """Why a command failed, in its own line; where it was no fault of the user, in ours."""
     ours = [line.removeprefix("tiewise: ") for line in lines if line.startswith("tiewise: ")]
     said = [line for line in ours if not line.startswith("note: ")]
-    return f"{said[-1][:1].upper()}{said[-1][1:]}." if code == 2 and said else OURS
+    return sentence(said[-1]) if code == 2 and said else OURS
 
 
 def _make(study: Study, maker: Maker) -> None:

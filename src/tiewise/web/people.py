@@ -36,7 +36,7 @@ def exclude(watch: Watch) -> Response:
     try:
         watch.site.ledger.exclude(judge, reason, by=watch.researcher)
     except InputError as error:
-        return _judges(watch, fault=_sentence(error))
+        return _judges(watch, fault=spoken.sentence(error))
     return watch.go("/watch/judges?done=excluded")
 
 
@@ -45,13 +45,8 @@ def include(watch: Watch) -> Response:
     try:
         watch.site.ledger.include(watch.form.get("judge"), by=watch.researcher)
     except InputError as error:
-        return _judges(watch, fault=_sentence(error))
+        return _judges(watch, fault=spoken.sentence(error))
     return watch.go("/watch/judges?done=included")
-
-
-def _sentence(error: InputError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _judges(watch: Watch, *, said: str = "", fault: str = "") -> Response:

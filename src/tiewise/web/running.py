@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 
 from starlette.exceptions import HTTPException
@@ -15,11 +14,11 @@ from tiewise.study.store import now
 from tiewise.web import sign_in
 from tiewise.web.downloads import TABLES
 from tiewise.web.papers import state_of
-from tiewise.web.spoken import ago, number
+from tiewise.web.spoken import ago, number, sentence
+from tiewise.web.visits import NUMBER
 from tiewise.web.watching import Watch
 
 LONGEST_LABEL, LONGEST_REASON, MOST_DAYS = 100, 500, 3650
-NUMBER = re.compile(r"[0-9]{1,9}")
 DONE = {
     "password": "Your password is set. Wherever else you were signed in, you are no longer.",
     "phase": "Done. Judges see it within a second.",
@@ -67,7 +66,7 @@ def add_researcher(watch: Watch) -> Response:
     try:
         secret = watch.site.ledger.invite_researcher(name, by=watch.researcher)
     except InputError as error:
-        return _run(watch, fault=_sentence(error))
+        return _run(watch, fault=sentence(error))
     return sign_in.made(watch, secret, f"A one-time link for {name}", "Send it to them alone.")
 
 
@@ -76,7 +75,7 @@ def remove_researcher(watch: Watch) -> Response:
     try:
         watch.site.ledger.remove_researcher(tidy(watch.form.get("name")), by=watch.researcher)
     except InputError as error:
-        return _run(watch, fault=_sentence(error))
+        return _run(watch, fault=sentence(error))
     return watch.go("/watch/run?done=researcher")
 
 
@@ -126,8 +125,3 @@ def trail(watch: Watch) -> Response:
     """What researchers did, latest first."""
     deeds = list(watch.site.ledger.deeds(TRAIL))
     return watch.show("watch/trail.html", deeds=deeds, most=TRAIL)
-
-
-def _sentence(error: InputError) -> str:
-    text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."

@@ -70,3 +70,9 @@ def shorts(judges: Iterable[str]) -> dict[str, str]:
     brief = {judge: short(judge) for judge in judges}
     often = Counter(brief.values())
     return {judge: one if often[one] == 1 else judge for judge, one in brief.items()}
+
+
+def sentence(fault: object) -> str:
+    """A line of complaint as a sentence."""
+    text = str(fault)
+    return f"{text[:1].upper()}{text[1:]}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,6 +30,8 @@ from tiewise.web.security import Guard, Session, Throttle, address, fresh_secret
 LARGEST_FORM = 256 * 1024
 MOST_FIELDS = 5000
 FORM = "application/x-www-form-urlencoded"
+NUMBER = re.compile(r"[0-9]{1,9}")
+"""What a field holds that says which."""
 
 
 class Throttles(NamedTuple):
