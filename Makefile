@@ -9,7 +9,7 @@ DEMO   := demo
 ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-slow lint types everyday tools format clean bench bench-quick bench-site \
-  bench-pairing
+  bench-pairing bench-promise bench-votes experiments
 
 demo: $(VENV)/.ready
 	$(BIN)/tiewise simulate $(DEMO)/data --county 60 --comparisons 900 --seed 7 --force
@@ -62,6 +62,18 @@ bench-site: $(VENV)/.ready tools
 # Simulated studies: how many comparisons each pairing policy needs (docs/pairing.md).
 bench-pairing: $(VENV)/.ready
 	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.pairing
+
+# Whether plans keep what they promise, in fresh simulated studies (docs/planning.md).
+bench-promise: $(VENV)/.ready
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.promise
+
+# The paper's simulation studies and two more, in full; docs/experiments.md is filled from them.
+experiments: $(VENV)/.ready
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.experiments
+
+# Ten million made-up votes, from Parquet to posterior: seconds and memory (docs/beyond.md).
+bench-votes: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.votes
 
 format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .

@@ -8,8 +8,8 @@ from benchmarks.plan import FILES, ITEMS, STUDIES
 from tiewise.core.data import read_comparisons
 from tiewise.core.graph import Graph
 from tiewise.core.model import BradleyTerry
-from tiewise.core.prior import Covariance, Network
-from tiewise.core.simulate import Truth, simulate_counts
+from tiewise.core.prior import Network
+from tiewise.plan.synthetic import scaling_model, scaling_study
 
 SEED = 20240607
 
@@ -26,15 +26,5 @@ def load(name: str) -> BradleyTerry:
 
 
 def synthetic(size: int) -> BradleyTerry:
-    """The paper's scalability study: Σ a normalised Wishart, ten comparisons an item, δ = 0.5.
-
-    Σ is Wishart(I) with as many degrees of freedom as items, scaled to unit variances; qualities
-    are drawn from N(0, Σ), so α² = 1; pairs are uniform.
-    """
-    rng = np.random.default_rng([SEED, size])
-    root = rng.standard_normal((size, size))
-    root /= np.linalg.norm(root, axis=1, keepdims=True)
-    items = tuple(f"ward {k + 1}" for k in range(size))
-    truth = Truth(items, root @ rng.standard_normal(size), tie=0.5, variance=1.0)
-    counts = simulate_counts(truth, 10 * size, rng)
-    return BradleyTerry(counts, Covariance(root @ root.T, items))
+    """The paper's scalability study: Σ a normalised Wishart, ten comparisons an item, δ = 0.5."""
+    return scaling_model(*scaling_study(size, np.random.default_rng([SEED, size])))

@@ -120,6 +120,21 @@ def test_circles_are_counted_as_by_hand():
     assert _circular(shown, said) == pytest.approx(circles / whole)
 
 
+def test_of_very_many_judgements_some_are_looked_at(monkeypatch):
+    """A tie among any pair is found out in a sample, too; each judgement in it is one win."""
+    monkeypatch.setattr("tiewise.results.checks.MOST_JUDGED", 3000)
+    rng = np.random.default_rng(21)
+    truth = Truth(tuple("abcdefghijkl"), np.linspace(-3, 3, 12), 0.2, 1.0)
+    first, second = random_pairs(12, 9000, rng)
+    said = honest(truth, first, second, rng)
+    said[rng.uniform(size=9000) < 0.25] = 1
+    told = comparisons(truth, first, second, said, np.array(["x", "y"] * 4500))
+    tree = fitted(told, Independent(), draws=1000)[1]
+    found = {check.key: check for check in predictive_checks(tree)}
+    assert found["ties"].p < 0.01
+    assert found["wins"].parts["observed"].sum() == 3000
+
+
 def test_without_a_record_sides_and_judges_are_not_checked(village):
     found = {check.key for check in predictive_checks(fit(village.model, seed=1))}
     assert found == {"ties", "triads", "wins"}

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from tiewise.cli_experiment import COMMANDS as EXPERIMENTS
 from tiewise.cli_options import (
     AROUND,
     COLUMNS,
@@ -28,6 +29,7 @@ from tiewise.cli_options import (
     surroundings,
     words,
 )  # fmt: skip
+from tiewise.cli_plan import COMMANDS as PLANNING
 from tiewise.cli_running import COMMANDS as RUNNING
 from tiewise.cli_scrutiny import COMMANDS as SCRUTINY
 from tiewise.cli_study import COMMANDS, DATABASE, is_study, to_fit
@@ -224,6 +226,7 @@ def briefing(folder: str | None, **given: Any) -> None:
 @click.option("--variance", type=click.FloatRange(0), default=1.5, show_default=True)
 @click.option("--skip", type=click.FloatRange(0, 1), default=0.02, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--parquet", is_flag=True, help="comparisons.parquet, not .csv: for millions")
 @click.option("--force", is_flag=True, help="overwrite what is there")
 def simulate(out: str, **given: Any) -> None:
     """Make up judgements with known truth, in the folder OUT.
@@ -236,7 +239,8 @@ def simulate(out: str, **given: Any) -> None:
         out, county=given["county"], items=given["items"], areas=given["areas"], id=given["id_"],
         name=given["name"], group=given["group"], join_islands=given["join_islands"],
         comparisons=given["comparisons"], judges=given["judges"], tie=given["tie"],
-        variance=given["variance"], skip=given["skip"], seed=given["seed"], force=given["force"],
+        variance=given["variance"], skip=given["skip"], seed=given["seed"],
+        parquet=given["parquet"], force=given["force"],
     )  # fmt: skip
     click.echo(f"{made} in {out}")
 
@@ -261,7 +265,7 @@ def data(name: str, out: str | None, force: bool) -> None:
     click.echo(f"{found.about}\nWritten to {place}: {written}")
 
 
-for _command in (*COMMANDS, *RUNNING, *SCRUTINY):
+for _command in (*COMMANDS, *RUNNING, *PLANNING, *EXPERIMENTS, *SCRUTINY):
     main.add_command(_command)
 
 

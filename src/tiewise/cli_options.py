@@ -174,6 +174,6 @@ def progress() -> Iterator[Watch]:
         def watch(what: str, done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done)
+            bar.update(tasks[what], completed=done, total=total)
 
         yield watch

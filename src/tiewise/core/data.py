@@ -194,27 +194,45 @@ class Comparisons:
         """
         import pandas as pd
 
-        judge = {"judge": self.layout.judge} if self.layout.judge is not None else {}
         here = _here(self.frame)
-        rows = _coded(here, {**self.layout.columns, **judge})
-        told = self._understood(rows)
-        words = np.array([None, *rows.words[1:]], object)
+        told, judge = self._one_by_one(here)
+        words = np.array([None, *told.words[1:]], object)
         ours = {
-            "judge": words[rows.columns["judge"][told.row]] if judge else None,
+            "judge": None if judge is None else words[judge],
             "first": words[told.first],
             "second": words[told.second],
             "outcome": np.array(OUTCOMES, object)[told.outcome],
             **({"times": told.times} if self.layout.counted else {}),
         }
         index = pd.RangeIndex(len(told.row))
-        extras = self._extras(here).iloc[told.row].set_axis(index)
+        extras = self._extras(here, None).iloc[told.row].set_axis(index)
         frame = pd.DataFrame(ours, index).join(_apart(extras, ours))
         return frame[frame["times"] > 0].reset_index(drop=True) if self.layout.counted else frame
 
-    def _extras(self, here: nw.DataFrame[Any]) -> pd.DataFrame:
+    def one_by_one(self, *extras: str) -> tuple[Judgements, Integers | None, pd.DataFrame]:
+        """What `rows` tells, as positions in a list of texts: a tenth of the memory, and quicker.
+
+        The judge of each is one too, 0 where nobody is named and None where nobody ever is; of the
+        other columns only `extras` are there, those that there are.
+        """
+        here = _here(self.frame)
+        told, judge = self._one_by_one(here)
+        table = self._extras(here, extras)
+        return told, judge, table.iloc[told.row] if len(table.columns) else table
+
+    def _one_by_one(self, here: nw.DataFrame[Any]) -> tuple[Judgements, Integers | None]:
+        judge = {"judge": self.layout.judge} if self.layout.judge is not None else {}
+        rows = _coded(here, {**self.layout.columns, **judge})
+        told = self._understood(rows)
+        return told, rows.columns["judge"][told.row] if judge else None
+
+    def _extras(self, here: nw.DataFrame[Any], wanted: Sequence[str] | None) -> pd.DataFrame:
+        """The columns that play no part, or only those wanted of them."""
         import pandas as pd
 
         names = self.layout.extras(here.columns)
+        if wanted is not None:
+            names = [name for name in names if name in wanted]
         columns = {name: here[name].to_pandas().reset_index(drop=True) for name in names}
         return pd.DataFrame(columns, pd.RangeIndex(len(here)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -12,12 +13,16 @@ from numpy.typing import NDArray
 from tiewise.core.beliefs import Fixed, TiePrior, VariancePrior
 from tiewise.core.counts import Counts
 from tiewise.core.data import Comparisons
+from tiewise.core.judgements import FIRST, OUTCOMES, SECOND, SKIP, TIE
 from tiewise.core.model import BradleyTerry, answer_probabilities
 from tiewise.core.prior import Prior
 from tiewise.errors import InputError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+PART = 1 << 20
+"""Made-up judgements that are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -139,18 +144,47 @@ def simulate_counts(
     return Counts.of(truth.items, first, second, said == 0, said == 2, said == 1)
 
 
+class Sitting(NamedTuple):
+    """Made-up judgements, one after another, by judges and about items known by their positions."""
+
+    judge: Integers
+    first: Integers
+    second: Integers
+    said: Integers
+    """A position in `OUTCOMES`."""
+
+
+def simulate_sittings(
+    truth: Truth, comparisons: int, rng: Generator, *, judges: int = 1, skip: float = 0.0
+) -> Iterator[Sitting]:
+    """Made-up judgements by judges who take turns and skip a pair with chance `skip`.
+
+    They come in parts, so that as many as one likes can be made.
+    """
+    outcome = np.array([FIRST, TIE, SECOND])
+    for begin in range(0, max(comparisons, 1), PART):
+        size = min(PART, comparisons - begin)
+        first, second = random_pairs(len(truth.items), size, rng)
+        said = outcome[answers(truth, first, second, rng)]
+        said[rng.uniform(size=size) < skip] = SKIP
+        yield Sitting(np.arange(begin, begin + size) % judges, first, second, said)
+
+
 def simulate_comparisons(
     truth: Truth, comparisons: int, rng: Generator, *, judges: int = 1, skip: float = 0.0
 ) -> Comparisons:
     """Made-up judgements by judges who take turns and skip a pair with chance `skip`."""
-    first, second = random_pairs(len(truth.items), comparisons, rng)
-    said = answers(truth, first, second, rng)
-    words = np.array(["first", "tie", "second"])[said].astype(object)
-    words[rng.uniform(size=comparisons) < skip] = "skip"
-    names = np.array(truth.items, dtype=object)
+    parts = simulate_sittings(truth, comparisons, rng, judges=judges, skip=skip)
+    judge, first, second, said = (np.concatenate(column) for column in zip(*parts, strict=True))
+    items, people = (np.array(names, object) for names in (truth.items, judge_names(judges)))
     return Comparisons.from_columns(
-        first=names[first],
-        second=names[second],
-        outcome=words,
-        judge=[f"judge {1 + k % judges}" for k in range(comparisons)],
+        first=items[first],
+        second=items[second],
+        outcome=np.array(OUTCOMES, object)[said],
+        judge=people[judge],
     )
+
+
+def judge_names(judges: int) -> tuple[str, ...]:
+    """What made-up judges are called."""
+    return tuple(f"judge {1 + k}" for k in range(judges))

@@ -95,6 +95,14 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
+def one_blas_thread_for_good() -> None:
+    """The same for the rest of this process, whose threads would else undo it for each other."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, user_api="blas")
+
+
 class Tally:
     """Progress of several chains as one number; also how an interrupted run stops its chains."""
 

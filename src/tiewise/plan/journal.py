@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tiewise.errors import InputError
+from tiewise.plan.versions import versions
 
 Row = dict[str, Any]
 
@@ -27,18 +28,19 @@ class Done(NamedTuple):
 
 
 class Journal:
-    """A file with a heading and a line for each task done; with no path it is only remembered."""
+    """A file with a heading and a line for each task done; with no path it is only remembered.
+
+    The heading holds every setting that results depend on, and the versions in use.
+    """
 
     def __init__(self, path: Path | None, heading: Mapping[str, Any]) -> None:
-        self.path, self.heading = path, json.loads(json.dumps(dict(heading)))
+        self.path = path
+        self.heading = json.loads(json.dumps({**heading, "versions": versions()}))
         self.done: dict[str, Done] = {}
-        if path is None:
-            return
-        if path.exists() and path.stat().st_size:
+        if path is not None and path.exists():
             self._read(path)
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(self.heading) + "\n", encoding="utf-8")
+        elif path is not None:
+            self._begin(path)
 
     def add(self, done: Done) -> None:
         """Keep what came of a task, on disk before anything else is done."""
@@ -50,10 +52,17 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
 
+    def _begin(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A heading is there whole or not at all.
+        beside = path.with_name(f".{path.name}")
+        beside.write_text(json.dumps(self.heading) + "\n", encoding="utf-8")
+        beside.replace(path)
+
     def _read(self, path: Path) -> None:
         whole, _, torn = path.read_bytes().rpartition(b"\n")
-        first, *lines = whole.decode("utf-8").split("\n")
         try:
+            first, *lines = whole.decode("utf-8").split("\n")
             heading, done = json.loads(first), [Done(**json.loads(line)) for line in lines]
         except (ValueError, TypeError) as error:
             raise InputError(

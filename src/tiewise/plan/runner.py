@@ -8,27 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from tiewise.engines.chains import Watch, one_blas_thread, unwatched
-from tiewise.errors import InputError
+from tiewise.plan.crew import Crew as Crew
+from tiewise.plan.crew import Task as Task
+from tiewise.plan.crew import one_line
 from tiewise.plan.journal import Done, Journal, Row
-
-TRIES = 2
-"""How often a task that ends its worker is tried by itself before it is given up."""
-
-
-class Task(NamedTuple):
-    """A piece of work: its name, which decides its chance, and what it is about."""
-
-    name: str
-    about: Mapping[str, Any]
 
 
 class Found(NamedTuple):
@@ -40,18 +32,6 @@ class Found(NamedTuple):
 
 Job = Callable[[Mapping[str, Any], SeedSequence], Found]
 """A function of a module, so that other processes can find it."""
-
-
-@dataclass(frozen=True)
-class Crew:
-    """Who does the work: so many processes here, or the workers of a Dask cluster."""
-
-    workers: int = 2
-    dask: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise InputError(f"there must be a worker at least, not {self.workers}")
 
 
 def carry_out(
@@ -66,24 +46,22 @@ def carry_out(
 ) -> list[Done]:
     """What came of each task, in the order of tasks; those in the journal are not done again.
 
-    A task that fails does not stop the others: its error is in what came of it.
+    A task that fails, or that ends its worker each time it is tried, does not stop the others: its
+    error is in what came of it.
     """
-    crew, journal = crew or Crew(), journal or Journal(None, {})
-    left = {task.name: task for task in tasks if task.name not in journal.done}
     if len({task.name for task in tasks}) < len(tasks):
         raise ValueError("tasks of one name would have the same chance")
-    watch(what, len(tasks) - len(left), len(tasks))
-    with _working(crew) as each:
-        while left:
-            try:
-                for done in each([_call(job, task, seed) for task in left.values()]):
-                    journal.add(done)
-                    del left[done.name]
-                    watch(what, len(tasks) - len(left), len(tasks))
-            except _worker_lost():
-                for task in list(left.values())[: 2 * crew.workers]:
-                    journal.add(_by_itself(each, job, task, seed))
-                    del left[task.name]
+    crew, journal = crew or Crew(), journal or Journal(None, {})
+    left = [task for task in tasks if task.name not in journal.done]
+    finished = len(tasks) - len(left)
+    watch(what, finished, len(tasks))
+    if left:
+        work, give_up = partial(worked, job, seed), partial(given_up, seed)
+        with crew.at_work() as each, closing(each(work, give_up, left)) as found:
+            for done in found:
+                journal.add(done)
+                finished += 1
+                watch(what, finished, len(tasks))
     return [journal.done[task.name] for task in tasks]
 
 
@@ -98,7 +76,7 @@ def told_seed(source: SeedSequence) -> str:
     return f"{source.entropy}/" + "".join(f"{word:08x}" for word in source.spawn_key)
 
 
-def worked(job: Job, task: Task, seed: int) -> Done:
+def worked(job: Job, seed: int, task: Task) -> Done:
     """Do a task with one BLAS thread; what it raises becomes its error."""
     source = chance(seed, task.name)
     try:
@@ -106,10 +84,14 @@ def worked(job: Job, task: Task, seed: int) -> Done:
             found = job(task.about, source)
         rows, timings = (json.loads(json.dumps(part, default=_plain)) for part in found)
         return Done(task.name, told_seed(source), rows, timings)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-        return Done(task.name, told_seed(source), [], [], told)
+        return given_up(seed, task, f"{one_line(error)} ({where.name}, line {where.lineno})")
+
+
+def given_up(seed: int, task: Task, why: str) -> Done:
+    """What is said of a task that came to nothing."""
+    return Done(task.name, told_seed(chance(seed, task.name)), [], [], why)
 
 
 def _plain(value: Any) -> Any:
@@ -117,74 +99,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be kept in a journal")
-
-
-Call = Any
-Each = Callable[[Sequence[Call]], Iterator[Done]]
-
-
-def _call(job: Job, task: Task, seed: int) -> Call:
-    from joblib import delayed
-
-    return delayed(worked)(job, task, seed)
-
-
-@contextmanager
-def _working(crew: Crew) -> Iterator[Each]:
-    """A way to have calls carried out, in whatever order they are ready."""
-    from joblib import Parallel
-
-    if crew.dask is None and crew.workers == 1:
-        yield lambda calls: (function(*given) for function, given, _ in calls)
-        return
-    # One task a message: what is done is in the journal as soon as it is done.
-    settings: dict[str, Any] = {"return_as": "generator_unordered", "batch_size": 1}
-    if crew.dask is None:
-        yield Parallel(crew.workers, backend="loky", **settings)
-        return
-    from joblib import parallel_config
-
-    with _cluster(crew.dask) as client, parallel_config(backend="dask", client=client):
-        yield Parallel(-1, **settings)
-
-
-@contextmanager
-def _cluster(address: str) -> Iterator[Any]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError(
-            "--dask needs Dask, which is not installed: pip install 'tiewise[dask]'"
-        ) from None
-    try:
-        client = Client(address, timeout=20)
-    except (OSError, ValueError, TimeoutError) as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(
-            f"no Dask scheduler answers at {address!r} ({why}); start one with `dask scheduler`, "
-            "or leave --dask out"
-        ) from None
-    with client:
-        yield client
-
-
-def _by_itself(each: Each, job: Job, task: Task, seed: int) -> Done:
-    """A task that may have ended its worker, with no other beside it."""
-    for _ in range(TRIES):
-        try:
-            return next(iter(each([_call(job, task, seed)])))
-        except _worker_lost():
-            continue
-    source = told_seed(chance(seed, task.name))
-    return Done(task.name, source, [], [], f"its worker ended {TRIES} times in the middle of it")
-
-
-def _worker_lost() -> tuple[type[Exception], ...]:
-    """What is raised when a worker dies: by joblib's own processes, and by Dask."""
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    try:
-        from distributed.scheduler import KilledWorker
-    except ImportError:
-        return (BrokenProcessPool,)
-    return (BrokenProcessPool, KilledWorker)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tiewise.plan.journal import Done, Row
+from tiewise.plan.versions import machine, versions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,11 +17,13 @@ RESULTS, TIMINGS = "results.parquet", "timings.parquet"
 HEADING = b"tiewise"
 
 
-def write_tables(folder: Path, done: Iterable[Done], heading: Mapping[str, Any]) -> None:
+def write_tables(
+    folder: Path, done: Iterable[Done], heading: Mapping[str, Any], *, results: str = RESULTS
+) -> None:
     """Write results.parquet, the same wherever the work was done, and timings.parquet."""
     done = list(done)
     said = {**heading, "versions": versions()}
-    _write(folder / RESULTS, _rows(done, "rows"), said)
+    _write(folder / results, _rows(done, "rows"), said)
     _write(folder / TIMINGS, _rows(done, "timings"), {**said, "machine": machine()})
 
 
@@ -34,23 +33,6 @@ def read_table(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 
     table = pq.read_table(path)
     return table.to_pandas(), json.loads((table.schema.metadata or {}).get(HEADING, b"{}"))
-
-
-def versions() -> dict[str, str]:
-    """What results may depend on beside their seeds."""
-    import scipy
-
-    from tiewise import __version__
-
-    return {
-        "tiewise": __version__, "python": platform.python_version(),
-        "numpy": np.__version__, "scipy": scipy.__version__,
-    }  # fmt: skip
-
-
-def machine() -> dict[str, Any]:
-    """What times depend on."""
-    return {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}
 
 
 def _rows(done: Iterable[Done], kind: str) -> list[Row]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 from xarray import DataTree
 
@@ -26,6 +26,8 @@ Integers = NDArray[np.int64]
 DRAWS = 400
 MOST_ANSWERS = 12_000_000
 """Answers made up in all: of very many judgements fewer draws are asked, 100 at the least."""
+MOST_JUDGED = 300_000
+"""Judgements looked at: of more, so many drawn at random."""
 FEWEST_TRIADS, MOST_ITEMS = 10, 600
 BINS, FEWEST_IN_BIN = 8, 25
 FEWEST_JUDGES = 2
@@ -98,12 +100,12 @@ def predictive_checks(
 
     The same results give the same figures: without a `seed` the fit's own is used.
     """
-    study = _study(tree)
+    rng = default_rng([int(tree.attrs.get("seed", 0)) if seed is None else seed, 7])
+    study = _study(tree, rng)
     if not len(study.said.left):
         return []
     size = max(min(draws, MOST_ANSWERS // max(len(study.said.left), 1)), 100)
     opinions = Opinions.of(tree, size)
-    rng = default_rng([int(tree.attrs.get("seed", 0)) if seed is None else seed, 7])
     given: list[_Misfit] = []
     made: list[tuple[_Seen, _Misfit]] = []
     answer = study.said.outcome
@@ -119,8 +121,11 @@ def predictive_checks(
     return [check for way in LOOKS for check in way(look)]
 
 
-def _study(tree: DataTree) -> _Study:
+def _study(tree: DataTree, rng: Generator) -> _Study:
     said, stratum, judges, sides = _told(tree)
+    if len(said.left) > MOST_JUDGED:
+        some = np.sort(rng.choice(len(said.left), MOST_JUDGED, replace=False))
+        said, stratum = said.where(some), None if stratum is None else stratum[some]
     mean = tree["posterior/quality"].mean(("chain", "draw")).to_numpy()
     gap = np.abs(mean[said.left] - mean[said.right])
     number = int(np.clip(len(gap) // FEWEST_IN_BIN, 1, BINS))

@@ -13,6 +13,7 @@ import pandas as pd
 
 from tiewise.results import passages, repeat, wording
 from tiewise.results.believing import believed
+from tiewise.results.checks import MOST_JUDGED
 from tiewise.results.folder import Results
 from tiewise.results.outline import Outline, outline
 from tiewise.results.paint import LOW_TO_HIGH, SURE_TO_UNSURE, UNLIKELY_TO_CERTAIN, along
@@ -69,6 +70,7 @@ def page(results: Results) -> dict[str, Any]:
         "borrowed": wording.borrowed(results),
         "sureness": passages.sureness(results),
         "belief": believed(results),
+        "most_judged": MOST_JUDGED,
         "ties": passages.tie_words(results, told),
         "coverage": passages.coverage(results),
         "priors": passages.priors(facts["model"]) if "quality" in facts["model"] else [],

@@ -11,11 +11,13 @@ from xarray import Dataset, DataTree
 
 from tiewise.core.counts import Counts, natural_order
 from tiewise.core.data import Comparisons
+from tiewise.core.judgements import Judgements
 from tiewise.results.judges import LEFT, RIGHT, SKIP, TIE, Said
 
 Integers = NDArray[np.int64]
 
-OUTCOMES = {"first": LEFT, "tie": TIE, "second": RIGHT, "skip": SKIP}
+OUTCOME = np.array([LEFT, RIGHT, TIE, SKIP])
+"""For each of the outcomes that comparisons have, in their order."""
 NAMELESS = "not named"
 FEWEST_DECIDED = 50
 """Choices that are all on one side by chance only if there are fewer."""
@@ -40,18 +42,16 @@ class Record(NamedTuple):
         """The record of these comparisons; None where they are too many to be kept."""
         if len(comparisons) > MOST:
             return None
-        rows = comparisons.rows()
-        if "times" in rows:
-            rows = rows.loc[rows.index.repeat(rows["times"])].reset_index(drop=True)
-        named = rows["judge"].notna()
-        who = rows["judge"].where(named, NAMELESS).astype(str)
-        judges = natural_order(set(who)) if named.any() else ()
+        told, who, more = comparisons.one_by_one("kind", "shown_at", "answered_at")
+        place = _places(items, told.words)
+        judges, judge = _named(told, who)
         said = Said(
-            _places(judges, who) if judges else np.zeros(len(rows), np.int64),
-            _places(items, rows["first"]), _places(items, rows["second"]),
-            rows["outcome"].map(OUTCOMES).to_numpy().astype(np.int64),
-            _repeats(rows), _seconds(rows),
+            np.zeros_like(told.row) if judge is None else judge, place[told.first],
+            place[told.second], OUTCOME[told.outcome], _repeats(more, len(told.row)),
+            _seconds(more, len(told.row)),
         )  # fmt: skip
+        if comparisons.layout.counted:
+            said = said.where(np.repeat(np.arange(len(told.row)), told.times))
         sides = comparisons.layout.sides and not _always_one_side(said)
         return cls(judges, said if sides else _mixed(said), sides)
 
@@ -117,21 +117,33 @@ def _mixed(said: Said) -> Said:
     )
 
 
-def _places(names: tuple[str, ...], words: pd.Series[str]) -> Integers:
+def _places(names: tuple[str, ...], words: tuple[str, ...]) -> Integers:
+    """Where each word stands among the names, or -1."""
     place = {name: k for k, name in enumerate(names)}
-    return words.map(lambda word: place.get(word, -1)).to_numpy(np.int64)
+    return np.array([place.get(word, -1) for word in words], np.int64)
 
 
-def _repeats(rows: pd.DataFrame) -> NDArray[np.bool_]:
+def _named(told: Judgements, who: Integers | None) -> tuple[tuple[str, ...], Integers | None]:
+    """The judges in their order, and which of them gave each judgement; None where nobody is."""
+    # Of counts, a row may stand for no judgement at all.
+    heard = None if who is None else np.unique(who[told.times > 0])
+    if who is None or heard is None or not heard.any():
+        return (), None
+    called = (NAMELESS, *told.words[1:])
+    judges = natural_order(called[k] for k in heard)
+    return judges, _places(judges, called)[who]
+
+
+def _repeats(rows: pd.DataFrame, size: int) -> NDArray[np.bool_]:
     """Where a pair was shown again on purpose; without a word on it, wherever it comes again."""
     if "kind" not in rows:
-        return np.ones(len(rows), bool)
+        return np.ones(size, bool)
     return (rows["kind"].astype(str) == "repeat").to_numpy()
 
 
-def _seconds(rows: pd.DataFrame) -> NDArray[np.float64]:
+def _seconds(rows: pd.DataFrame, size: int) -> NDArray[np.float64]:
     if not {"shown_at", "answered_at"} <= set(rows.columns):
-        return np.full(len(rows), np.nan)
+        return np.full(size, np.nan)
     shown, answered = (
         pd.to_datetime(rows[name], errors="coerce", utc=True, format="ISO8601")
         for name in ("shown_at", "answered_at")

@@ -1,0 +1,172 @@
+"""Whether plans keep what they promise: `python -m benchmarks.promise`, or `make bench-promise`.
+
+For designs that the planner was not built on, it is asked how many comparisons they need; then
+fresh studies of that size are simulated with other seeds, and fitted with 4,000 draws each. Writes
+results/promise.json and promise.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmarks.plan import ROOT
+from tiewise.core.areas import Areas
+from tiewise.core.graph import Graph
+from tiewise.plan.runner import Crew, Task, carry_out
+from tiewise.plan.size import plan_study
+from tiewise.plan.sizing_curve import averaged
+from tiewise.plan.sizing_design import StudyDesign, threshold
+from tiewise.plan.sizing_figures import FIGURES
+from tiewise.plan.sizing_plan import Plan
+from tiewise.plan.sizing_study import simulated
+
+FRESH, DRAWS = 200, 4000
+SEED, OTHER = 1, 1_000_000
+"""The planner's seed, and how far from it that of fresh studies is."""
+TOLD = {
+    "reliability": "reliability", "correlation": "correlation", "rank_correlation": "rank corr.",
+    "rank_error": "ranks off by", "top_share": "top found", "width": "95 % width",
+    "covered": "hold truth", "rank_width": "rank width", "rank_covered": "ranks held",
+}  # fmt: skip
+
+
+def designs() -> dict[str, StudyDesign]:
+    """What is planned, by name."""
+    return {
+        "county of 60, 3 of 6 groups known, ties 0.3": _grouped(),
+        "list of 40, α² = 4, balanced": StudyDesign(
+            items=tuple(str(k + 1) for k in range(40)), judges=20, per_judge=25, spread=4.0,
+            policy="balanced",
+        ),
+        "county of 95, α² = 1, informative": _county(95, seed=3, spread=1.0, policy="informative"),
+    }  # fmt: skip
+
+
+def _county(wards: int, *, seed: int, **more: Any) -> StudyDesign:
+    areas = Areas.made_up(wards, seed=seed)
+    return StudyDesign(
+        items=areas.items, graph=Graph.from_areas(areas), judges=15, per_judge=60, **more
+    )
+
+
+def _grouped() -> StudyDesign:
+    """Six groups of ten wards, from north to south: a made-up county has four boroughs itself."""
+    plain = _county(60, seed=2)
+    groups = tuple(f"group {k // 10 + 1}" for k in range(60))
+    tie = threshold(0.3, plain.prior, 60, plain.spread)
+    return StudyDesign(
+        items=plain.items, graph=plain.graph, groups=groups, knows=3, judges=30, per_judge=40,
+        tie=tie,
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Plan, simulate afresh, and write what was promised beside what was seen."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workers", type=int, default=2)
+    crew = Crew(parser.parse_args().workers)
+    begun, found = time.perf_counter(), {}
+    for name, design in designs().items():
+        found[name] = kept_promise(design, seed=SEED, fresh=FRESH, crew=crew)
+        print(f"{time.strftime('%H:%M:%S')}  {name}", flush=True)
+    place = ROOT / "benchmarks" / "results"
+    rows = {"fresh": FRESH, "draws": DRAWS, "seconds": round(time.perf_counter() - begun)}
+    (place / "promise.json").write_text(json.dumps(rows | {"designs": found}, indent=1) + "\n")
+    (place / "promise.md").write_text(told(rows | {"designs": found}))
+
+
+def kept_promise(
+    design: StudyDesign, *, seed: int, fresh: int, crew: Crew, wanted: float = 0.8
+) -> dict[str, Any]:
+    """By prior: comparisons recommended, and every figure as promised and as seen afresh.
+
+    `z` is their difference in standard errors of both.
+    """
+    plan = plan_study(design, reliability=wanted, seed=seed, crew=crew)
+    rows = _afresh(plan, seed + OTHER, fresh, crew)
+    return {
+        prior: {
+            "comparisons": answer.comparisons, "low": answer.low, "high": answer.high,
+            "studies": len(plan.done), "nine_in_ten_reach": answer.tenth,
+            "reached_it": float(np.mean([
+                row["reliability"] >= answer.tenth for row in rows if row["prior"] == prior
+            ])),
+            "figures": {
+                name: _beside(answer.figures[name], [
+                    row[name] for row in rows if row["prior"] == prior
+                ]) for name in FIGURES
+            },
+        }
+        for prior, answer in plan.answers.items() if answer is not None
+    }  # fmt: skip
+
+
+def _afresh(plan: Plan, seed: int, fresh: int, crew: Crew) -> list[dict[str, Any]]:
+    looks: dict[int, list[str]] = {}
+    for prior, answer in plan.answers.items():
+        if answer is not None:
+            looks.setdefault(answer.comparisons, []).append(prior)
+    about = {
+        "design": plan.design, "phase": "fresh", "truth": None, "until": None, "draws": DRAWS,
+        "looks": [(size, tuple(looks[size])) for size in sorted(looks)],
+    }  # fmt: skip
+    tasks = [Task(f"fresh {k}", about | {"study": f"fresh {k}"}) for k in range(fresh)]
+    done = carry_out(simulated, tasks, seed=seed, crew=crew)
+    assert all(one.error is None for one in done), next(one for one in done if one.error)
+    return [row for one in done for row in one.rows]
+
+
+def _beside(promised: Any, seen: list[float]) -> dict[str, float]:
+    there = averaged(seen)
+    apart = float(np.hypot(promised.error, there.error))
+    z = (there.value - promised.value) / apart if apart else 0.0
+    return {
+        "promised": promised.value, "error": promised.error, "seen": there.value,
+        "seen_error": there.error, "z": z,
+    }  # fmt: skip
+
+
+def told(rows: Mapping[str, Any]) -> str:
+    """Everything as Markdown."""
+    lines = [
+        "# Promised and kept",
+        "",
+        "Written by `make bench-promise`; do not edit.",
+        f"{rows['fresh']} fresh studies of each size, {rows['draws']:,} draws each, "
+        f"{rows['seconds']} seconds in all. After ± the Monte Carlo standard error; "
+        "z is the difference in standard errors of both.",
+        "",
+    ]
+    for design, priors in rows["designs"].items():
+        for prior, one in priors.items():
+            lines += [
+                f"## {design}; {prior} prior",
+                "",
+                f"{one['comparisons']:,} comparisons (between {one['low']:,} and {one['high']:,}) "
+                f"for a reliability of 0.8, from {one['studies']} simulated studies. "
+                f"Nine in ten studies were to reach {one['nine_in_ten_reach']:.2f}; "
+                f"{100 * one['reached_it']:.0f} % did.",
+                "",
+                "| figure | promised | seen | z |",
+                "|---|---|---|---|",
+                *(_line(name, one["figures"][key]) for key, name in TOLD.items()),
+                "",
+            ]
+    return "\n".join(lines)
+
+
+def _line(name: str, one: Mapping[str, float]) -> str:
+    return (
+        f"| {name} | {one['promised']:.3f} ± {one['error']:.3f} | "
+        f"{one['seen']:.3f} ± {one['seen_error']:.3f} | {one['z']:+.1f} |"
+    )
+
+
+if __name__ == "__main__":
+    main()
