@@ -165,7 +165,7 @@ def _beware(plan: Plan) -> Iterator[str]:
             "groups stand to each other stays unknown; let judges know 2 or more."
         )
     for answer in plan.answers.values():
-        if answer is not None and answer.error > 1.05 * plan.precision:
+        if answer is not None and answer.error > 1.25 * plan.precision:
             yield (
                 f"The number {WITH[answer.prior] or 'with the independent prior '}is known to "
                 f"{100 * min(answer.error, 1.0):.0f} % only: the simulations allowed are spent."

@@ -36,7 +36,7 @@ def tell(results: Results, console: Console | None = None) -> None:
 def _heading(results: Results) -> list[str]:
     facts = results.facts
     judges = f" by {number(facts['judges'], 'judge')}" if facts["judges"] else ""
-    skipped = f", and {facts['skips']} skipped" if facts["skips"] else ""
+    skipped = f", and {facts['skips']:,} skipped" if facts["skips"] else ""
     return [
         _line(results.about.question),
         f"{number(facts['items'], 'item')}, {number(facts['comparisons'], 'comparison')}"
