@@ -25,10 +25,10 @@ from scipy.stats import spearmanr
 from benchmarks.pairing import crossing
 from benchmarks.pairing_study import WARDS, Case, studied, truth_of
 from benchmarks.plan import ROOT
-from tiewise.core.model import answer_probabilities
 from tiewise.engines.chains import one_blas_thread
 from tiewise.plan.pairing import HANDFUL
-from tiewise.plan.worth import worth
+from tiewise.plan.synthetic import SURE
+from tiewise.plan.worth import information, worth
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +98,8 @@ def _telling(repeat: int) -> list[float]:
     """Fisher information, at the truth, of the best of a handful over that of any pair."""
     truth, rng = truth_of(INFORMED, repeat), np.random.default_rng(repeat)
     i, j = np.triu_indices(WARDS, 1)
-    told = information(truth.quality[i] - truth.quality[j], truth.tie)
+    gap = np.abs(truth.quality[i] - truth.quality[j])
+    told = information(gap, np.full(len(gap), SURE), truth.tie)
     out = []
     with one_blas_thread():
         for look in studied(INFORMED, repeat):
@@ -107,15 +108,6 @@ def _telling(repeat: int) -> list[float]:
             best = hands[np.arange(HANDFULS), value[hands].argmax(axis=1)]
             out.append(float(told[best].mean() / told.mean()))
     return out
-
-
-def information(gap: Floats, tie: float) -> Floats:
-    """What an answer about a pair tells of its difference in quality, by central differences."""
-    step = 1e-5
-    here, up, down = (
-        np.stack(answer_probabilities(gap + move, np.asarray(tie))) for move in (0.0, step, -step)
-    )
-    return ((((up - down) / (2 * step)) ** 2) / here).sum(axis=0)
 
 
 def _averaged(telling: Floats) -> list[dict[str, float]]:

@@ -12,6 +12,7 @@ from tiewise.core.model import BradleyTerry
 from tiewise.engines.chains import unwatched
 from tiewise.engines.transport import Transport
 from tiewise.results.fit import explored
+from tiewise.results.summaries import ranks
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ def rmse(estimate: Floats, truth: Floats) -> float:
 
 
 def correlation(one: Floats, two: Floats) -> float:
-    """Pearson's; 0 where either is constant."""
+    """Pearson's; 0 where one of them does not vary, and so tells nothing of the other."""
     a, b = one - one.mean(), two - two.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > 0 else 0.0
@@ -67,6 +68,5 @@ def correlation(one: Floats, two: Floats) -> float:
 
 def places(values: Floats) -> Floats:
     """Rank of every value, 1 the highest; equal ones in the order they came."""
-    out = np.empty(len(values))
-    out[np.argsort(-values, kind="stable")] = np.arange(1.0, len(values) + 1)
+    out: Floats = ranks(values[None])[0].astype(np.float64)
     return out

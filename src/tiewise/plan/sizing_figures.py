@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tiewise.plan.recovery import correlation
 from tiewise.results.reliability import reliability
 from tiewise.results.summaries import ranks
 
@@ -33,8 +34,8 @@ def figures(quality: Floats, truth: Floats, top: int) -> dict[str, float]:
     first, last = np.quantile(ranks(centred), ENDS, axis=0, method="inverted_cdf")
     return {
         "reliability": reliability(quality),
-        "correlation": _correlation(mean, actual),
-        "rank_correlation": _correlation(rank.astype(float), true_rank.astype(float)),
+        "correlation": correlation(mean, actual),
+        "rank_correlation": correlation(rank.astype(float), true_rank.astype(float)),
         "rank_error": float(np.abs(rank - true_rank).mean()),
         "top_share": float(found.sum() / top),
         "all_top": float(found.sum() == top),
@@ -43,10 +44,3 @@ def figures(quality: Floats, truth: Floats, top: int) -> dict[str, float]:
         "rank_width": float((last - first).mean()),
         "rank_covered": float(((first <= true_rank) & (true_rank <= last)).mean()),
     }
-
-
-def _correlation(one: Floats, two: Floats) -> float:
-    """Pearson's; 0 where one of them does not vary, and so tells nothing of the other."""
-    a, b = one - one.mean(), two - two.mean()
-    both = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / both if both > 0 else 0.0
