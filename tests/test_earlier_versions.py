@@ -1,0 +1,197 @@
+"""Studies and results of earlier versions open with this one: see fixtures/version-0.1/README.md.
+
+Only the `tiewise` command and plain SQL are used here, because Python names may change.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import pytest
+from click.testing import CliRunner
+
+from regression.command import ROOT, entry_point
+
+FIXTURES = Path(__file__).parent / "fixtures" / "version-0.1"
+EXPECTED = json.loads((FIXTURES / "expected.json").read_text(encoding="utf-8"))
+PATIENCE = 60
+
+
+def done(*words: object) -> str:
+    result = CliRunner().invoke(entry_point(), [str(word) for word in words])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path, monkeypatch) -> Path:
+    """What is not to be changed is copied to a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def study(desk) -> Path:
+    return shutil.copytree(FIXTURES / "study", desk / "study")
+
+
+@pytest.fixture
+def results(desk) -> Path:
+    return shutil.copytree(FIXTURES / "results", desk / "results")
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# Databases.
+
+
+def counted(ask: Callable[[str], list[Any]], tables: dict[str, int]) -> dict[str, Any]:
+    """Rows of every table, and answers of every kind, by plain SQL."""
+    rows = {name: ask(f"SELECT count(*) FROM {name}")[0][0] for name in tables}
+    outcomes = ask("SELECT outcome, count(*) FROM judgements GROUP BY outcome")
+    excluded = ask("SELECT judge FROM exclusions WHERE excluded ORDER BY id")
+    return {
+        "rows": rows,
+        "outcomes": dict(map(tuple, outcomes)),
+        "excluded": [judge for (judge,) in excluded],
+    }
+
+
+def in_sqlite(folder: Path, tables: dict[str, int]) -> dict[str, Any]:
+    with closing(sqlite3.connect(folder / "study.db")) as database:
+        return counted(lambda sql: database.execute(sql).fetchall(), tables)
+
+
+def in_postgresql(address: str, tables: dict[str, int]) -> dict[str, Any]:
+    import psycopg
+
+    with psycopg.connect(address.replace("+psycopg", "")) as database:
+        return counted(lambda sql: database.execute(sql).fetchall(), tables)
+
+
+def holds(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert found == {key: expected[key] for key in ("rows", "outcomes", "excluded")}
+
+
+def tells_what_it_holds(folder: Path, expected: dict[str, Any], *database: str) -> None:
+    """Check, phase and export, on whichever database."""
+    assert "All is well" in done("check", folder, *database)
+    assert done("phase", folder, *database).strip() == expected["phase"]
+    done("export", folder, "--out", "tables", *database)
+    # Neither what was taken back nor what an excluded judge said.
+    states = Counter(row["state"] for row in table(Path("tables", "comparisons.csv")))
+    assert states == expected["exported"]
+    assert len(table(Path("tables", "judges.csv"))) == expected["rows"]["judges"]
+
+
+def test_a_study_on_sqlite_opens_with_all_that_was_in_it(study):
+    expected = EXPECTED["study"]
+    tells_what_it_holds(study, expected)
+    holds(in_sqlite(study, expected["rows"]), expected)
+
+
+def loaded(address: str) -> None:
+    import psycopg
+
+    dump = (FIXTURES / "postgres.sql").read_text(encoding="utf-8")
+    with psycopg.connect(address.replace("+psycopg", "")) as database:
+        database.execute(dump)
+
+
+def test_a_study_on_postgresql_opens_with_all_that_was_in_it(study, postgresql):
+    address, expected = postgresql(), EXPECTED["postgres"]
+    loaded(address)
+    tells_what_it_holds(study, expected, "--database", address)
+    holds(in_postgresql(address, expected["rows"]), expected)
+
+
+def test_a_study_goes_on_where_it_was(study):
+    """New rows follow the old ones: a phase, an exclusion taken back, an invite, a fit."""
+    expected = EXPECTED["study"]
+    assert done("phase", study, "open").strip() == "open"
+    done("include", study, expected["excluded"][0])
+    done("invite", study)
+    rows = in_sqlite(study, expected["rows"])["rows"]
+    for name in ("phases", "exclusions", "invites"):
+        assert rows[name] == expected["rows"][name] + 1
+    done("fit", study, "--engine", "laplace", "--draws", "100", "--seed", "1", "--no-report")
+    assert len(table(study / "results" / "items.csv")) == 8
+
+
+def answered(address: str, **headers: str) -> str:
+    """What the site answers, as soon as it does."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with urlopen(Request(address, headers=headers), timeout=10) as answer:
+                assert answer.status == 200
+                return str(answer.read().decode())
+        except (URLError, ConnectionError) as error:
+            refused = isinstance(getattr(error, "reason", error), ConnectionError)
+            if not refused or time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
+def test_links_and_tokens_of_then_open_the_site_of_now(study):
+    """The snapshot of then is what partners and programs are shown."""
+    expected = EXPECTED["study"]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, ROOT / "tests" / "regression" / "command.py"]
+    words = ["serve", study, "--port", str(port), "--no-live"]
+    site = subprocess.Popen([*command, *words], stdout=subprocess.DEVNULL)
+    try:
+        home = f"http://127.0.0.1:{port}"
+        assert "A small study of version 0.1" in answered(home)
+        assert "ward" in answered(f"{home}/shared/{expected['shared_link']}")
+        bearer = {"Authorization": f"Bearer {expected['api_token']}"}
+        estimates = json.loads(answered(f"{home}/api/v1/estimates", **bearer))
+        assert len(estimates["items"]) == 8
+        answered(f"{home}/j/{expected['personal_link']}")
+    finally:
+        site.terminate()
+        site.wait(PATIENCE)
+
+
+# Results folders.
+
+
+def test_a_results_folder_opens_and_is_reported_again(results):
+    before = (results / "items.csv").read_bytes()
+    done("report", results)
+    page = (results / "report.html").read_text(encoding="utf-8")
+    assert "Which ward is greener?" in page
+    assert (results / "items.csv").read_bytes() == before
+
+
+def test_a_briefing_is_made_of_it(results):
+    done("briefing", results, "--out", "briefing.pdf")
+    assert Path("briefing.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_results_with_and_without_terms_are_set_side_by_side(results):
+    done("compare", results, FIXTURES / "results-terms", "--out", "comparison.csv")
+    assert len(table(Path("comparison.csv"))) == 2
+
+
+def test_judges_of_then_are_looked_at(results):
+    done("judges", results, "--splits", "0", "--out", "judges")
+    assert len(table(Path("judges", "judges.csv"))) == 5
