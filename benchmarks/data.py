@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.plan import FILES, ITEMS, STUDIES
-from tiewise.core.data import read_comparisons
-from tiewise.core.graph import Graph
-from tiewise.core.model import BradleyTerry
-from tiewise.core.prior import Network
-from tiewise.plan.synthetic import scaling_model, scaling_study
+from tiewise.data.comparisons import read_comparisons
+from tiewise.experiments.designs import scaling_model, scaling_study
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Network
 
 SEED = 20240607
 

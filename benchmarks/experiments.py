@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
-from tiewise.plan.experiment import Experiment
-from tiewise.plan.experiments import (
+from tiewise.experiments.experiment import Experiment
+from tiewise.experiments.run import (
     HOMES,
     evidence_in,
     experiment,

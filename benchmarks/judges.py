@@ -12,15 +12,15 @@ from time import perf_counter
 
 import numpy as np
 
-from tiewise.core.beliefs import Fixed
-from tiewise.core.counts import Counts
-from tiewise.core.graph import Graph
-from tiewise.core.model import BradleyTerry
-from tiewise.core.prior import Network
-from tiewise.core.simulate import Truth, judged_again, random_pairs
-from tiewise.core.terms import Sharpness, Thresholds
+from tiewise.data.counts import Counts
 from tiewise.engines.transport import Transport
-from tiewise.results.fit import fit
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Network
+from tiewise.model.scalar_priors import Fixed
+from tiewise.model.simulate import Truth, judged_again, random_pairs
+from tiewise.model.terms import Sharpness, Thresholds
+from tiewise.posterior.fit import fit
 
 FACTS = (
     "build_seconds", "sample_seconds", "ess_min", "rhat_max", "engine_steps", "engine_acceptance",

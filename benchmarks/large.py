@@ -16,10 +16,10 @@ import numpy as np
 import scipy.linalg  # noqa: F401  its own BLAS must be there to be held to one thread
 
 from benchmarks.data import synthetic
-from tiewise.engines.chains import one_blas_thread
-from tiewise.engines.chart import draw_chart
+from tiewise.engines.base import one_blas_thread
+from tiewise.engines.preconditioner import draw_chart
 from tiewise.engines.transport import Block, Pace, Transport
-from tiewise.results.fit import fit
+from tiewise.posterior.fit import fit
 
 SIZE = 1024
 

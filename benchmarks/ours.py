@@ -9,12 +9,12 @@ from benchmarks.data import load
 from benchmarks.memory import peak_mb
 from benchmarks.plan import Effort
 from benchmarks.run import Run, centred, middle
-from tiewise.engines.chains import Engine
+from tiewise.engines.base import Engine
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.metropolis import Metropolis
 from tiewise.engines.transport import Transport
-from tiewise.results.fit import fit
+from tiewise.posterior.fit import fit
 
 
 def engine(name: str, effort: Effort) -> Engine:

@@ -9,16 +9,16 @@ from functools import cache
 import numpy as np
 from numpy.random import SeedSequence
 
-from tiewise.core.areas import Areas
-from tiewise.core.beliefs import Fixed
-from tiewise.core.counts import Counts
-from tiewise.core.graph import Graph
-from tiewise.core.model import BradleyTerry
-from tiewise.core.prior import Network
-from tiewise.core.simulate import Truth
-from tiewise.plan.crowd import Judge, Look, asked, counted, look, refitted
-from tiewise.plan.pairing import Standing
-from tiewise.plan.worth import Target, worth
+from tiewise.data.counts import Counts
+from tiewise.geo.areas import Areas
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Network
+from tiewise.model.scalar_priors import Fixed
+from tiewise.model.simulate import Truth
+from tiewise.pairing.information import Target, worth
+from tiewise.pairing.policies import Standing
+from tiewise.planning.crowd import Judge, Look, asked, counted, look, refitted
 
 WARDS, COUNTY, TIE = 95, 1, 0.5
 PATIENCE = 50

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.pairing_study import Case, county, studied, truth_of
-from tiewise.core.beliefs import Fixed
-from tiewise.core.counts import Counts
-from tiewise.core.model import BradleyTerry
-from tiewise.core.prior import Independent
-from tiewise.engines.chart import draw_chart
+from tiewise.data.counts import Counts
+from tiewise.engines.preconditioner import draw_chart
 from tiewise.engines.transport import Transport
-from tiewise.results.fit import fit
-from tiewise.results.reliability import reliability
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Independent
+from tiewise.model.scalar_priors import Fixed
+from tiewise.posterior.fit import fit
+from tiewise.posterior.reliability import reliability
 
 Floats = NDArray[np.float64]
 

@@ -25,10 +25,10 @@ from scipy.stats import spearmanr
 from benchmarks.pairing import crossing
 from benchmarks.pairing_study import WARDS, Case, studied, truth_of
 from benchmarks.plan import ROOT
-from tiewise.engines.chains import one_blas_thread
-from tiewise.plan.pairing import HANDFUL
-from tiewise.plan.synthetic import SURE
-from tiewise.plan.worth import information, worth
+from tiewise.engines.base import one_blas_thread
+from tiewise.experiments.designs import SURE
+from tiewise.pairing.information import information, worth
+from tiewise.pairing.policies import HANDFUL
 
 Floats = NDArray[np.float64]
 

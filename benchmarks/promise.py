@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.plan import ROOT
-from tiewise.core.areas import Areas
-from tiewise.core.graph import Graph
-from tiewise.plan.runner import Crew, Task, carry_out
-from tiewise.plan.size import plan_study
-from tiewise.plan.sizing_curve import averaged
-from tiewise.plan.sizing_design import StudyDesign, threshold
-from tiewise.plan.sizing_figures import FIGURES
-from tiewise.plan.sizing_plan import Plan
-from tiewise.plan.sizing_study import simulated
+from tiewise.geo.areas import Areas
+from tiewise.geo.graph import Graph
+from tiewise.jobs.run import Crew, Task, carry_out
+from tiewise.planning.accuracy import FIGURES
+from tiewise.planning.curves import averaged
+from tiewise.planning.design import StudyDesign, threshold
+from tiewise.planning.plan import Plan
+from tiewise.planning.plan_study import plan_study
+from tiewise.planning.simulated_study import simulated
 
 FRESH, DRAWS = 200, 4000
 SEED, OTHER = 1, 1_000_000

@@ -11,15 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from tiewise.core.beliefs import Exponential, InverseGamma
-from tiewise.core.counts import Counts
-from tiewise.core.graph import Graph
-from tiewise.core.model import BradleyTerry
-from tiewise.core.prior import Network
-from tiewise.core.simulate import Truth, judged_again, random_pairs
-from tiewise.core.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
+from tiewise.data.counts import Counts
 from tiewise.engines.transport import Transport
-from tiewise.results.fit import fit
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Network
+from tiewise.model.scalar_priors import Exponential, InverseGamma
+from tiewise.model.simulate import Truth, judged_again, random_pairs
+from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
+from tiewise.posterior.fit import fit
 
 MAP = Graph.grid(6, 6)
 JUDGES = [f"judge {k}" for k in range(20)]

@@ -21,7 +21,7 @@ from benchmarks.memory import peak_mb
 from benchmarks.plan import Effort
 from benchmarks.rivals import RATE, SCALE, SHAPE, factor_of, out_of_time
 from benchmarks.run import Floats, Run, centred
-from tiewise.core.model import BradleyTerry
+from tiewise.model.bradley_terry import BradleyTerry
 
 CHAINS = 2
 

@@ -17,8 +17,8 @@ from benchmarks.data import load
 from benchmarks.memory import peak_mb
 from benchmarks.plan import Effort
 from benchmarks.run import Floats, Run, centred
-from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import one_blas_thread
+from tiewise.engines.base import one_blas_thread
+from tiewise.model.bradley_terry import BradleyTerry
 
 SHAPE = SCALE = RATE = 0.01
 
@@ -80,7 +80,7 @@ def _whitened(data: str, effort: Effort) -> Run:
     import numpyro
     import numpyro.distributions as dist
 
-    from tiewise.engines.chart import draw_chart
+    from tiewise.engines.preconditioner import draw_chart
 
     numpyro.enable_x64()
     draw_chart(load(data))  # compiles

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.results.diagnostics import ess
+from tiewise.posterior.diagnostics import ess
 
 Floats = NDArray[np.float64]
 

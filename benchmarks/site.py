@@ -27,16 +27,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.plan import ROOT
-from tiewise.core.areas import Areas
-from tiewise.study.making import new_study
-from tiewise.study.snapshots import Snapshots
+from tiewise.geo.areas import Areas
+from tiewise.study.create import new_study
+from tiewise.study.snapshot_store import Snapshots
 from tiewise.study.study import Study
 from tiewise.study.values import Outcome
 
 # The crowd and the database server are those of the tests.
 sys.path.insert(0, str(ROOT / "tests"))
-import postgres
-from crowd import Tally, crowd
+from support import postgres
+from support.crowd_client import Tally, crowd
 
 TIEWISE = str(Path(sys.executable).with_name("tiewise"))
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -239,7 +239,7 @@ def live_cpu_seconds(folder: Path) -> float:
             words = (place / "cmdline").read_bytes().decode().split("\0")
         except OSError:  # it has just ended
             continue
-        if "tiewise.web.live" in words and str(folder) in words:
+        if "tiewise.web.live.worker" in words and str(folder) in words:
             fields = (place / "stat").read_text().rpartition(")")[2].split()
             return (int(fields[11]) + int(fields[12])) / TICKS
     return 0.0

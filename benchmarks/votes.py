@@ -78,7 +78,7 @@ def main() -> None:
 
 def run(folder: Path, less: int, repeats: int) -> Any:
     """Each case: votes made, then fitted or counted."""
-    tiewise = [sys.executable, "-m", "tiewise.cli"]
+    tiewise = [sys.executable, "-m", "tiewise.cli.main"]
     for whole, kind in ((MANY, "parquet"), (KEPT, "parquet"), (FEW, "csv")):
         number = whole // less
         place = folder / f"{number}"

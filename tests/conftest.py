@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-import postgres
-from tiewise.core.beliefs import Exponential, InverseGamma
-from tiewise.core.counts import Counts
-from tiewise.core.graph import Graph
-from tiewise.core.model import BradleyTerry
-from tiewise.core.prior import Network
-from tiewise.core.simulate import Truth, simulate_counts
-from tiewise.engines.chains import one_blas_thread
+from support import postgres
+from tiewise.data.counts import Counts
+from tiewise.engines.base import one_blas_thread
 from tiewise.engines.transport import Transport
-from tiewise.results.fit import fit
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Network
+from tiewise.model.scalar_priors import Exponential, InverseGamma
+from tiewise.model.simulate import Truth, simulate_counts
+from tiewise.posterior.fit import fit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -89,7 +89,7 @@ def real() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A real browser, one for all tests: two in one process get in each other's way."""
-    from browser import launched
+    from support.browser import launched
 
     with launched() as found:
         yield found

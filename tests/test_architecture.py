@@ -38,7 +38,7 @@ class Import(NamedTuple):
 
 
 def module_name(path: Path) -> str:
-    """`core.model` for core/model.py; a package is known by its `__init__`."""
+    """`core.model` for model/bradley_terry.py; a package is known by its `__init__`."""
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
 
 
@@ -88,7 +88,7 @@ def ours(found: list[Import]) -> list[tuple[Import, str]]:
 
 
 def home_of(wanted: str) -> str:
-    """The module that holds a name: `core.model` for tiewise.core.model.BradleyTerry."""
+    """The module that holds a name: `core.model` for tiewise.model.bradley_terry.BradleyTerry."""
     parts = wanted.split(".")[1:]
     for length in range(len(parts), 0, -1):
         name = ".".join(parts[:length])
@@ -251,11 +251,11 @@ def test_the_table_lists_no_library_where_it_is_not_used():
 @pytest.mark.parametrize(
     ("module", "line", "complaint"),
     [
-        ("core.model", "from tiewise.results.fit import fit", trespasses),
+        ("core.model", "from tiewise.posterior.fit import fit", trespasses),
         ("core.model", "import tiewise.engines.gibbs", trespasses),
         ("engines.gibbs", "from tiewise.engines import transport", trespasses),
-        ("results.folder", "from tiewise.engines.chains import Draws", trespasses),
-        ("analysis", "from tiewise.cli import main", trespasses),
+        ("results.folder", "from tiewise.engines.base import Draws", trespasses),
+        ("analysis", "from tiewise.cli.main import main", trespasses),
         ("core.model", "import numba", strays),
         ("core.areas", "import geopandas", strays),
         ("results.summaries", "from matplotlib.figure import Figure", strays),
@@ -268,7 +268,7 @@ def test_a_wrong_import_would_be_noticed(module, line, complaint):
 
 
 def test_a_circle_would_be_noticed():
-    assert in_circles([*EVERY, *imports_of("core.counts", "import tiewise.core.model")])
+    assert in_circles([*EVERY, *imports_of("core.counts", "import tiewise.model.bradley_terry")])
 
 
 def test_imports_are_found_wherever_they_stand():
@@ -290,7 +290,7 @@ class A:
     found = [(one.wanted, one.when) for one in imports_of("core.model", text)]
     assert found[2:] == [
         ("pandas", "for types"), ("numba", "at the top"), ("scipy", "at the top"),
-        ("numpy.linalg", "when used"), ("tiewise.core.kernels", "when used"),
+        ("numpy.linalg", "when used"), ("tiewise.model.kernels", "when used"),
     ]  # fmt: skip
 
 
@@ -317,8 +317,8 @@ def loaded_by(script: str, folder: Path) -> set[str]:
     "script",
     [
         "import tiewise; dir(tiewise)",
-        "from tiewise.cli import main; main(['--help'], standalone_mode=False)",
-        "from tiewise.cli import main; main(['fit', '--help'], standalone_mode=False)",
+        "from tiewise.cli.main import main; main(['--help'], standalone_mode=False)",
+        "from tiewise.cli.main import main; main(['fit', '--help'], standalone_mode=False)",
     ],
 )
 def test_a_greeting_loads_nothing_heavy(script, tmp_path):
@@ -331,7 +331,7 @@ def test_a_fit_without_map_and_pictures_loads_what_it_needs_and_no_more(tmp_path
     rows = ["winner,loser,tie", *["a,b,0", "b,c,0", "c,a,0", "a,c,1", "b,a,1", "c,b,0"] * 3]
     (tmp_path / "votes.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     script = """
-from tiewise.cli import main
+from tiewise.cli.main import main
 main(["fit", "votes.csv", "--no-report", "--seed", "1", "--draws", "400"], standalone_mode=False)
 """
     loaded = loaded_by(script, tmp_path)

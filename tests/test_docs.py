@@ -14,7 +14,7 @@ import click
 import numpy as np
 import pytest
 
-from tiewise.cli import main
+from tiewise.cli.main import main
 from tiewise.study.settings import About as StudyAbout
 
 ROOT = Path(__file__).parents[1]
@@ -69,12 +69,12 @@ def test_blocks_are_found():
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     """A folder with the files that the pages speak of, and a data set that needs no internet."""
-    from tiewise import datasets
-    from tiewise.core.areas import Areas
-    from tiewise.core.beliefs import Fixed
-    from tiewise.core.graph import Graph
-    from tiewise.core.prior import Network
-    from tiewise.core.simulate import Truth, simulate_comparisons
+    from tiewise.geo.areas import Areas
+    from tiewise.geo.graph import Graph
+    from tiewise.model.quality_priors import Network
+    from tiewise.model.scalar_priors import Fixed
+    from tiewise.model.simulate import Truth, simulate_comparisons
+    from tiewise.workflows import datasets
 
     areas = Areas.made_up(6, seed=2)
     graph, rng = Graph.from_areas(areas), np.random.default_rng(2)
@@ -216,13 +216,13 @@ def test_every_option_is_explained_and_no_other(name):
 
 @pytest.mark.parametrize("page", ["docs/command.md", "docs/inference.md"])
 def test_every_engine_is_explained(page):
-    from tiewise.results.fit import ENGINES
+    from tiewise.posterior.fit import ENGINES
 
     assert set(ENGINES) <= set(ticked(PAGES[page]))
 
 
 def test_every_prior_that_can_be_said_is_explained():
-    from tiewise.core.beliefs import TIE_PRIORS, VARIANCE_PRIORS, spoken
+    from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, spoken
 
     text = section(COMMAND, "## tiewise fit")
     for option, kinds in (("--variance-prior", VARIANCE_PRIORS), ("--tie-prior", TIE_PRIORS)):
@@ -235,14 +235,14 @@ def test_every_prior_that_can_be_said_is_explained():
 @pytest.fixture(scope="module")
 def tree(village):
     from tiewise.engines.laplace import Laplace
-    from tiewise.results.fit import fit
+    from tiewise.posterior.fit import fit
 
     return fit(village.model, Laplace(draws=200), seed=2)
 
 
 def test_every_file_column_and_key_is_explained(tree):
-    from tiewise.results.folder import OURS, PICTURES, TERM_PICTURES, About, fit_facts
-    from tiewise.results.summaries import parameters, summarise
+    from tiewise.posterior.summaries import parameters, summarise
+    from tiewise.report.folder import OURS, PICTURES, TERM_PICTURES, About, fit_facts
 
     def told(heading: str, first: str) -> list[str]:
         cells = [row[0] for row in rows(section(COMMAND, heading), first)]

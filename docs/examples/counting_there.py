@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import tiewise as tw
-from tiewise.madeup import make_up
+from tiewise.workflows.simulate import make_up
 
 
 def opened(library: str, path: str) -> Any:

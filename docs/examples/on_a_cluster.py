@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from tiewise.plan.journal import Journal
-from tiewise.plan.runner import Crew, Found, Task, carry_out
-from tiewise.plan.tables import RESULTS, read_table, write_tables
+from tiewise.jobs.journal import Journal
+from tiewise.jobs.run import Crew, Found, Task, carry_out
+from tiewise.jobs.tables import RESULTS, read_table, write_tables
 
 SETTINGS = {"items": 12, "sizes": [50, 100, 200], "repeats": 10, "seed": 1}
 
@@ -30,8 +30,8 @@ def study(about: Mapping[str, Any], source: SeedSequence) -> Found:
     from scipy.stats import spearmanr
 
     import tiewise as tw
-    from tiewise.core.beliefs import Fixed
-    from tiewise.core.simulate import Truth, simulate_counts
+    from tiewise.model.scalar_priors import Fixed
+    from tiewise.model.simulate import Truth, simulate_counts
 
     rng = np.random.default_rng(source)
     items = tuple(str(k + 1) for k in range(about["items"]))

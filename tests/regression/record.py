@@ -301,14 +301,14 @@ def density_points() -> dict[str, Any]:
     """
     import numpy as np
 
-    from tiewise.core.beliefs import Exponential, InverseGamma
-    from tiewise.core.counts import Counts
-    from tiewise.core.graph import Graph
-    from tiewise.core.model import BradleyTerry
-    from tiewise.core.prior import Network
-    from tiewise.core.terms import Covariates, Groups, Order, Sharpness, Thresholds
-    from tiewise.engines.layers import Layers
-    from tiewise.engines.scales import Climb
+    from tiewise.model.scalar_priors import Exponential, InverseGamma
+    from tiewise.data.counts import Counts
+    from tiewise.geo.graph import Graph
+    from tiewise.model.bradley_terry import BradleyTerry
+    from tiewise.model.quality_priors import Network
+    from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
+    from tiewise.engines.hierarchical import Layers
+    from tiewise.engines.hierarchical_marginal import Climb
 
     items, judges, groups = ("a", "b", "c", "d"), ("p", "q", "r"), 2
     number = np.arange(60)

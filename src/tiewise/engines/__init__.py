@@ -1,1 +1,1 @@
-"""Ways to explore a model."""
+"""Ways to compute the posterior of a model: one module for each engine, and what they share."""

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.core.beliefs import Exponential, InverseGamma
-from tiewise.core.counts import Counts, Integers
-from tiewise.core.model import BradleyTerry
-from tiewise.core.prior import Independent
-from tiewise.engines.chains import Draws, Tally, Watch, refuse_terms, side_by_side
+from tiewise.data.counts import Counts, Integers
+from tiewise.engines.base import Draws, Tally, Watch, refuse_terms, side_by_side
 from tiewise.errors import InputError
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Independent
+from tiewise.model.scalar_priors import Exponential, InverseGamma
 
 Floats = NDArray[np.float64]
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.core import kernels
-from tiewise.core.beliefs import Fixed, InverseGamma
-from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Tally, Watch, refuse_terms, side_by_side, slice_draw
-from tiewise.engines.peak import Slopes, find_spread
+from tiewise.engines.base import Draws, Tally, Watch, refuse_terms, side_by_side, slice_draw
+from tiewise.engines.newton import Slopes, find_spread
+from tiewise.model import kernels
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.scalar_priors import Fixed, InverseGamma
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from time import perf_counter
 import numpy as np
 from numpy.random import SeedSequence
 
-from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Watch, refuse_terms
-from tiewise.engines.chart import draw_chart
-from tiewise.engines.peak import Spread
+from tiewise.engines.base import Draws, Watch, refuse_terms
+from tiewise.engines.newton import Spread
+from tiewise.engines.preconditioner import draw_chart
+from tiewise.model.bradley_terry import BradleyTerry
 
 BLOCK = 500
 

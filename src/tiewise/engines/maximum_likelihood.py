@@ -9,11 +9,11 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.core.counts import Counts
-from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Watch, refuse_terms
-from tiewise.engines.peak import climb
+from tiewise.data.counts import Counts
+from tiewise.engines.base import Draws, Watch, refuse_terms
+from tiewise.engines.newton import climb
 from tiewise.errors import InputError
+from tiewise.model.bradley_terry import BradleyTerry
 
 Floats = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.core.beliefs import InverseGamma
-from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Tally, Watch, refuse_terms, side_by_side, slice_draw
-from tiewise.engines.chart import Chart, draw_chart
+from tiewise.engines.base import Draws, Tally, Watch, refuse_terms, side_by_side, slice_draw
+from tiewise.engines.preconditioner import Chart, draw_chart
 from tiewise.errors import InputError
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.scalar_priors import InverseGamma
 
 Floats = NDArray[np.float64]
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.core.model import BradleyTerry
-from tiewise.engines.chains import Draws, Tally, Unsuited, Watch, in_threads
-from tiewise.engines.chart import draw_chart
-from tiewise.engines.layered_chart import draw_layered_chart
-from tiewise.engines.peak import Spread
+from tiewise.engines.base import Draws, Tally, Unsuited, Watch, in_threads
+from tiewise.engines.hierarchical_preconditioner import draw_layered_chart
+from tiewise.engines.newton import Spread
+from tiewise.engines.preconditioner import draw_chart
 from tiewise.errors import InputError
+from tiewise.model.bradley_terry import BradleyTerry
 
 Floats = NDArray[np.float64]
 

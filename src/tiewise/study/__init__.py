@@ -1,1 +1,1 @@
-"""Running a study, without HTTP: what it asks, who judges, what is kept."""
+"""A running study without HTTP: its settings, its database, its decisions."""

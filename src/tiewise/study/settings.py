@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from tiewise.errors import InputError
-from tiewise.plan.pairing import POLICIES
+from tiewise.pairing.policies import POLICIES
 
 LANGUAGES = ("en", "ar")
 FIELD_KINDS = ("text", "number", "choice")

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numpy.random import Generator
 
-from tiewise.core.files import read_sheet
-from tiewise.core.judgements import as_text
+from tiewise.data.files import read_sheet
+from tiewise.data.format_rules import as_text
 from tiewise.errors import InputError
-from tiewise.plan.pairing import Standing, next_pair
+from tiewise.pairing.policies import Standing, next_pair
+from tiewise.study.judge_store import Store
 from tiewise.study.settings import Settings, read_settings
-from tiewise.study.store import Store
 from tiewise.study.values import History, Judge, Kind, Offer, Outcome
 
 if TYPE_CHECKING:
-    from tiewise.core.areas import Areas
+    from tiewise.geo.areas import Areas
 
 COLUMNS = ("item", "name", "group", "description", "image")
 FEWEST = 2
@@ -70,7 +70,7 @@ class Study:
     @cached_property
     def areas(self) -> Areas | None:
         """The map, where the study has one."""
-        from tiewise.core.areas import Areas
+        from tiewise.geo.areas import Areas
 
         recipe = self.recipe()
         return Areas.read(recipe.areas, id=recipe.id) if recipe.areas else None

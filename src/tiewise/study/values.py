@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from tiewise.plan.pairing import Pair, Pick
+from tiewise.pairing.policies import Pair, Pick
 
 
 class Outcome(StrEnum):

@@ -1,1 +1,1 @@
-"""HTTP and HTML: what a judge sees; it decides nothing."""
+"""The study's site: HTTP and HTML, for judges, researchers and programs."""

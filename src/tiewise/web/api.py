@@ -15,12 +15,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from tiewise.study.ledger import Opens
-from tiewise.study.sharing import COLUMNS, comparison_rows
-from tiewise.study.snapshots import Snapshot, Snapshots
-from tiewise.web.downloads import sent
+from tiewise.study.export import COLUMNS, comparison_rows
+from tiewise.study.researcher_store import Opens
+from tiewise.study.snapshot_store import Snapshot, Snapshots
+from tiewise.web.request import Endpoint, Site, count, refuse_host
+from tiewise.web.researcher.downloads import sent
 from tiewise.web.security import SECRET, address
-from tiewise.web.visits import Endpoint, Site, count, refuse_host
 
 FIGURES = (
     "median", "mean", "sd", "low", "high", "rank", "rank_low", "rank_high", "top", "comparisons",

@@ -17,18 +17,19 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tiewise.study.ledger import Ledger
-from tiewise.study.store import Store
+from tiewise.study.judge_store import Store
+from tiewise.study.researcher_store import Ledger
 from tiewise.study.study import Study
-from tiewise.web import api, coming, dashboard, downloads, judging, people, running, sign_in
+from tiewise.web import api
 from tiewise.web.assets import Picture, static_assets
-from tiewise.web.doors import Doors
-from tiewise.web.judging import for_judges, until_closed, while_open
-from tiewise.web.latest import Latest
-from tiewise.web.maps import Maps
-from tiewise.web.security import Guard, Headers, Limits, Throttle, dress
-from tiewise.web.visits import Site, Throttles, arrive, page, post
-from tiewise.web.watching import (
+from tiewise.web.judge import pages, signup
+from tiewise.web.judge.maps import Maps
+from tiewise.web.judge.pages import for_judges, until_closed, while_open
+from tiewise.web.live.cache import Latest
+from tiewise.web.phase_cache import Doors
+from tiewise.web.request import Site, Throttles, arrive, page, post
+from tiewise.web.researcher import control, dashboard, downloads, judges, sign_in
+from tiewise.web.researcher.request import (
     for_anybody,
     for_partners,
     for_researchers,
@@ -36,9 +37,10 @@ from tiewise.web.watching import (
     posted_by_researchers,
     sorry,
 )
+from tiewise.web.security import Guard, Headers, Limits, Throttle, dress
 
 if TYPE_CHECKING:
-    from tiewise.web.keeper import Keeper
+    from tiewise.web.live.supervisor import Keeper
 
 PROBLEMS = {400, 403, 404, 405, 413, 415, 429, 500}
 
@@ -51,31 +53,31 @@ def routes() -> list[Route]:
 def for_those_who_judge() -> list[Route]:
     """The judges' way."""
     return [
-        Route("/", page(coming.welcome)),
-        Route("/begin", page(while_open(coming.begin))),
-        Route("/begin", post(while_open(coming.join), signs_up=True), methods=["POST"]),
-        Route("/groups", page(while_open(for_judges(judging.groups, still=["/groups"])))),
+        Route("/", page(signup.welcome)),
+        Route("/begin", page(while_open(signup.begin))),
+        Route("/begin", post(while_open(signup.join), signs_up=True), methods=["POST"]),
+        Route("/groups", page(while_open(for_judges(pages.groups, still=["/groups"])))),
         Route(
-            "/groups", post(while_open(for_judges(judging.choose_groups, still=["/groups"]))),
+            "/groups", post(while_open(for_judges(pages.choose_groups, still=["/groups"]))),
             methods=["POST"],
         ),
-        Route("/pair", page(for_judges(while_open(judging.pair)))),
-        Route("/answer", post(for_judges(until_closed(judging.answer))), methods=["POST"]),
-        Route("/undo", post(for_judges(while_open(judging.undo))), methods=["POST"]),
-        Route("/thanks", page(for_judges(judging.thanks))),
-        Route("/link", page(for_judges(coming.link, still=["/groups", "/begin"]))),
-        Route("/j/{secret}", page(coming.come_back, while_away=True)),
-        Route("/leave", page(coming.leave, while_away=True)),
-        Route("/resume", post(coming.resume, while_away=True), methods=["POST"]),
-        Route("/sign-out", post(coming.sign_out), methods=["POST"]),
-        Route("/withdraw", page(for_judges(coming.withdraw, still=["/groups", "/begin"]))),
+        Route("/pair", page(for_judges(while_open(pages.pair)))),
+        Route("/answer", post(for_judges(until_closed(pages.answer))), methods=["POST"]),
+        Route("/undo", post(for_judges(while_open(pages.undo))), methods=["POST"]),
+        Route("/thanks", page(for_judges(pages.thanks))),
+        Route("/link", page(for_judges(signup.link, still=["/groups", "/begin"]))),
+        Route("/j/{secret}", page(signup.come_back, while_away=True)),
+        Route("/leave", page(signup.leave, while_away=True)),
+        Route("/resume", post(signup.resume, while_away=True), methods=["POST"]),
+        Route("/sign-out", post(signup.sign_out), methods=["POST"]),
+        Route("/withdraw", page(for_judges(signup.withdraw, still=["/groups", "/begin"]))),
         Route(
-            "/withdraw", post(for_judges(coming.erase, still=["/groups", "/begin"])),
+            "/withdraw", post(for_judges(signup.erase, still=["/groups", "/begin"])),
             methods=["POST"],
         ),
-        Route("/withdrawn", page(coming.withdrawn)),
-        Route("/support", page(coming.support)),
-        Route("/privacy", page(coming.privacy)),
+        Route("/withdrawn", page(signup.withdrawn)),
+        Route("/support", page(signup.support)),
+        Route("/privacy", page(signup.privacy)),
         Route("/map.svg", county),
         Route("/image/{item:path}", image),
         Route("/static/{name}", static),
@@ -96,20 +98,20 @@ def for_those_who_watch() -> list[Route]:
         Route("/watch/items", read(dashboard.items)),
         Route("/watch/history", read(dashboard.history)),
         Route("/watch/history.json", read(dashboard.frames, for_script=True)),
-        Route("/watch/judges", read(people.judges)),
-        Route("/watch/judges/exclude", send(people.exclude), methods=["POST"]),
-        Route("/watch/judges/include", send(people.include), methods=["POST"]),
-        Route("/watch/run", read(running.run)),
-        Route("/watch/phase", send(running.set_phase), methods=["POST"]),
-        Route("/watch/researchers", send(running.add_researcher), methods=["POST"]),
-        Route("/watch/researchers/remove", send(running.remove_researcher), methods=["POST"]),
-        Route("/watch/links", send(running.make_link), methods=["POST"]),
-        Route("/watch/links/end", send(running.end_link), methods=["POST"]),
+        Route("/watch/judges", read(judges.judges)),
+        Route("/watch/judges/exclude", send(judges.exclude), methods=["POST"]),
+        Route("/watch/judges/include", send(judges.include), methods=["POST"]),
+        Route("/watch/run", read(control.run)),
+        Route("/watch/phase", send(control.set_phase), methods=["POST"]),
+        Route("/watch/researchers", send(control.add_researcher), methods=["POST"]),
+        Route("/watch/researchers/remove", send(control.remove_researcher), methods=["POST"]),
+        Route("/watch/links", send(control.make_link), methods=["POST"]),
+        Route("/watch/links/end", send(control.end_link), methods=["POST"]),
         Route("/watch/link", send(sign_in.another_link), methods=["POST"]),
         Route("/watch/password", read(sign_in.password)),
         Route("/watch/password", send(sign_in.change_password), methods=["POST"]),
         Route("/watch/sign-out", send(sign_in.sign_out), methods=["POST"]),
-        Route("/watch/trail", read(running.trail)),
+        Route("/watch/trail", read(control.trail)),
         Route("/watch/papers", send(downloads.make_papers), methods=["POST"]),
         Route("/watch/download/{name}", read(downloads.download)),
         Route("/shared/{secret}", for_partners(dashboard.shared)),
@@ -188,7 +190,7 @@ async def _while_it_runs(app: Starlette) -> AsyncIterator[None]:
 
 def _keeper(site: Site) -> Keeper:
     """Somebody to see that the live worker runs, at work."""
-    from tiewise.web.keeper import Keeper
+    from tiewise.web.live.supervisor import Keeper
 
     keeper = Keeper(site.study.folder, site.store)
     keeper.start()

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tiewise.errors import InputError
-from tiewise.study.ledger import Ledger
+from tiewise.study.researcher_store import Ledger
 from tiewise.study.study import Study
-from tiewise.web.many import database_of, join, studies_in
+from tiewise.web.multi_study import database_of, join, studies_in
 from tiewise.web.security import Limit, Limits
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from tiewise.study.tables import metadata
+from tiewise.study.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

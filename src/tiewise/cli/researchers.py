@@ -1,0 +1,84 @@
+"""The commands of those who run a study: who may sign in, whether judges may judge, who counts."""
+
+from __future__ import annotations
+
+import click
+
+from tiewise.cli.study import DATABASE, FOLDER, opened
+
+
+@click.command("invite-researcher")
+@FOLDER
+@click.option("--name", required=True, help="who it is for: a new researcher, or a known one")
+@click.option("--url", default="http://localhost:8000", show_default=True, help="of the site")
+@DATABASE
+def invite_researcher(folder: str, name: str, url: str, database: str | None) -> None:
+    """Print a one-time link with which a researcher signs in. It is shown now and never again."""
+    from tiewise.study.researcher_store import Ledger
+
+    with opened(folder, database) as (_, store):
+        secret = Ledger(store).invite_researcher(name)
+    click.echo(f"{url.rstrip('/')}/sign-in/{secret}")
+
+
+@click.command()
+@FOLDER
+@click.argument("phase", required=False, type=click.Choice(["open", "paused", "closed"]))
+@click.option("--reason", default="", help="why; kept in the trail")
+@DATABASE
+def phase(folder: str, phase: str | None, reason: str, database: str | None) -> None:
+    """Say whether the study is open, paused or closed; or make it so."""
+    from tiewise.study.researcher_store import Ledger, Phase
+
+    with opened(folder, database) as (_, store):
+        ledger = Ledger(store)
+        if phase is not None:
+            ledger.set_phase(Phase(phase), why=reason)
+        click.echo(ledger.phase())
+
+
+@click.command("api-token")
+@FOLDER
+@click.option("--label", required=True, help="which program it is for")
+@click.option("--days", type=click.IntRange(1, 3650), help="good for so many days; default: always")
+@DATABASE
+def api_token(folder: str, label: str, days: int | None, database: str | None) -> None:
+    """Print a token with which a program reads the study. It is shown now and never again."""
+    from datetime import timedelta
+
+    from tiewise.study.researcher_store import Ledger, Opens
+
+    lasts = timedelta(days=days) if days else None
+    with opened(folder, database) as (_, store):
+        click.echo(Ledger(store).make_pass(Opens.API, label=label, lasts=lasts))
+
+
+@click.command()
+@FOLDER
+@click.argument("judge")
+@click.option("--reason", required=True, help="why; kept with it")
+@DATABASE
+def exclude(folder: str, judge: str, reason: str, database: str | None) -> None:
+    """Leave the judgements of JUDGE out of fits; they stay where they are."""
+    from tiewise.study.researcher_store import Ledger
+
+    with opened(folder, database) as (_, store):
+        Ledger(store).exclude(judge, reason)
+    click.echo(f"{judge} is left out of fits; tiewise include {folder} {judge} takes it back")
+
+
+@click.command()
+@FOLDER
+@click.argument("judge")
+@click.option("--reason", default="", help="why; kept with it")
+@DATABASE
+def include(folder: str, judge: str, reason: str, database: str | None) -> None:
+    """Let the judgements of JUDGE count again."""
+    from tiewise.study.researcher_store import Ledger
+
+    with opened(folder, database) as (_, store):
+        Ledger(store).include(judge, reason)
+    click.echo(f"{judge} counts")
+
+
+COMMANDS = (invite_researcher, phase, api_token, exclude, include)

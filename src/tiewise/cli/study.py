@@ -1,0 +1,199 @@
+"""The commands of a study: make it, look it over, run it, and take its judgements out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tiewise.errors import InputError
+
+if TYPE_CHECKING:
+    from tiewise.data.comparisons import Comparisons
+    from tiewise.study.judge_store import Store
+    from tiewise.study.study import Study
+
+FOLDER = click.argument("folder", metavar="DIR")
+DATABASE = click.option(
+    "--database",
+    envvar="TIEWISE_DATABASE",
+    help="PostgreSQL address of the study; default: the file DIR/study.db",
+)
+
+
+@contextmanager
+def opened(folder: str, database: str | None) -> Iterator[tuple[Study, Store]]:
+    """A study and its database."""
+    from tiewise.study.study import Study
+
+    study = Study.open(folder)
+    store = study.store(database)
+    try:
+        yield study, store
+    finally:
+        store.close()
+
+
+def is_study(path: str) -> bool:
+    """Whether a path is the folder of a study, not a file of judgements."""
+    return Path(path, "study.toml").is_file()
+
+
+def to_fit(folder: str, given: dict[str, Any]) -> tuple[Comparisons, dict[str, Any]]:
+    """The judgements of a study, and the options of a fit as its settings say them.
+
+    What was said on the command line has the last word.
+    """
+    from tiewise.study.export import comparisons, judge_columns
+    from tiewise.study.researcher_store import Ledger
+
+    with opened(folder, given["database"]) as (study, store):
+        told, excluded = comparisons(store), Ledger(store).excluded()
+        if given.get("judge_groups") and not given["judges"]:
+            given = given | {"judges": judge_columns(study, store)}
+    if excluded:
+        click.echo(f"Left out, as a researcher decided: {_judges(len(excluded))}", err=True)
+    about, recipe = study.settings.study, study.recipe()
+    said: dict[str, str | None] = {
+        "question": about.question, "higher": about.higher, "lower": about.lower,
+        "noun": about.noun, "names": str(study.folder / "items.csv"),
+        "out": str(study.folder / "results"),
+    }  # fmt: skip
+    if recipe.areas and not given["edges"] and not given["areas"]:
+        said |= {"areas": str(recipe.areas), "id_": recipe.id}
+    known = {key: given[key] or value for key, value in said.items()}
+    # Where judges could not call a tie, there is none to model.
+    no_ties = given["no_ties"] or not (recipe.ties or given["tie_prior"])
+    return told, given | known | {"no_ties": no_ties}
+
+
+def _judges(number: int) -> str:
+    return f"{number} judge{'s'[: number != 1]}"
+
+
+@click.command()
+@FOLDER
+@click.option("--areas", help="map file: GeoPackage, GeoJSON or shapefile")
+@click.option("--id", "id_", help="column of the map that holds the items' ids")
+@click.option("--name", help="column of the map that holds their names")
+@click.option("--group", help="column of the map that holds groups, such as boroughs")
+@click.option("--items", help="in place of a map: a table with name, description, group, image")
+@click.option("--question", required=True, help="what judges are asked of every pair")
+@click.option("--title", help="what the study is called; default: the question")
+@click.option("--higher", default="higher", show_default=True, help="what the chosen one has")
+@click.option("--lower", default="lower", show_default=True, help="what the other one has")
+@click.option("--noun", help="what an item is called: 'ward', or 'city/cities'")
+@click.option(
+    "--target", type=click.IntRange(1), default=30, show_default=True,
+    help="comparisons asked of each judge",
+)  # fmt: skip
+def new(folder: str, id_: str | None, **given: Any) -> None:
+    """Make a study in the new folder DIR, from a map or a list of items."""
+    from tiewise.study.create import new_study
+
+    study = new_study(folder, id=id_, **given)
+    groups = f" in {len(study.groups)} groups" if study.groups else ""
+    click.echo(f"{len(study.items)} items{groups} in {folder}")
+    click.echo(f"Edit {study.folder / 'study.toml'}, then: tiewise check {folder}")
+
+
+@click.command()
+@FOLDER
+@DATABASE
+def check(folder: str, database: str | None) -> None:
+    """Say what is wrong with the study in DIR, key by key."""
+    from tiewise.study.create import check_study
+
+    found = check_study(folder, database)
+    for problem in found:
+        click.echo(problem)
+    if found:
+        raise InputError(
+            f"{len(found)} thing{'s'[: len(found) > 1]} to mend in {folder}, as said above"
+        )
+    click.echo(f"All is well. Start it with: tiewise serve {folder}")
+
+
+@click.command()
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
+@DATABASE
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option("--public-url", help="where judges reach it, such as https://study.example.org")
+@click.option("--behind-proxy", is_flag=True, help="believe X-Forwarded-Proto and -For")
+@click.option(
+    "--sign-ups", type=click.IntRange(1), default=300, show_default=True,
+    help="at most so many from one address in ten minutes",
+)  # fmt: skip
+@click.option("--sign-in-link", is_flag=True, help="print a one-time link for a researcher")
+@click.option("--no-live", is_flag=True, help="fit nothing while the site runs")
+def serve(folders: tuple[str, ...], sign_ups: int, no_live: bool, **given: Any) -> None:
+    """Run the site of the study in DIR and print the judges' link.
+
+    With several, or a folder that holds several, each is below its folder's name.
+    """
+    from tiewise.web.security import Limit, Limits
+    from tiewise.web.serve import serve as run
+
+    limits = Limits(sign_ups=Limit(sign_ups, 600))
+    run(*folders, **given, limits=limits, live=not no_live, say=click.echo)
+
+
+@click.command()
+@FOLDER
+@click.option("--count", type=click.IntRange(1, 10_000), default=1, show_default=True)
+@click.option("--url", help="address of the site: print links, not codes")
+@DATABASE
+def invite(folder: str, count: int, url: str | None, database: str | None) -> None:
+    """Make invite codes, one a line. They are shown now and never again."""
+    with opened(folder, database) as (_, store):
+        for code in store.invite(count):
+            click.echo(f"{url.rstrip('/')}/?code={code}" if url else code)
+
+
+@click.command()
+@FOLDER
+@click.option("--out", help="folder to write to; default: DIR/export")
+@DATABASE
+def export(folder: str, out: str | None, database: str | None) -> None:
+    """Write the judgements of a study as tables.
+
+    comparisons.csv is what `tiewise fit` and the comparison interface's own tools read.
+    """
+    from tiewise.study.export import export as write
+
+    with opened(folder, database) as (study, store):
+        written = write(study, store, out or study.folder / "export")
+    click.echo(f"Written to {written[0].parent}: {', '.join(path.name for path in written)}")
+
+
+@click.command("import")
+@FOLDER
+@click.argument("file")
+@DATABASE
+def import_(folder: str, file: str, database: str | None) -> None:
+    """Bring judgements in FILE, from elsewhere, into the study in DIR."""
+    from tiewise.study.export import bring_in
+
+    with opened(folder, database) as (study, store):
+        number = bring_in(study, store, file)
+    click.echo(f"{number} judgements brought into {folder}")
+
+
+@click.command()
+@FOLDER
+@click.option("--out", help="file to write; default: one in DIR/backups, named after the moment")
+@DATABASE
+def backup(folder: str, out: str | None, database: str | None) -> None:
+    """Copy the study's database as it is at this moment, while the site runs."""
+    from tiewise.study.export import back_up
+
+    with opened(folder, database) as (study, store):
+        click.echo(f"Copied to {back_up(study, store, out)}")
+
+
+COMMANDS = (new, check, serve, invite, export, import_, backup)

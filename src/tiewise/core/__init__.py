@@ -1,1 +1,0 @@
-"""Mathematics on arrays: data, neighbours, priors, the one likelihood."""

@@ -1,0 +1,1 @@
+"""Judgements as people have them: files and data frames read, checked and counted."""

@@ -1,0 +1,201 @@
+"""Files: a table from CSV, TSV, XLSX or Parquet, and the line on which each row stands."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TextIO
+
+from tiewise.data.format_rules import as_text
+from tiewise.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+PEEK = 1 << 20
+BLOCK = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A file's rows, and where each of them is to be found."""
+
+    table: pa.Table
+    place: Callable[[int], str]
+
+
+def read_sheet(path: Path) -> Sheet:
+    """The rows of a file as they are; CSV, TSV and XLSX as text, so that 007 stays 007."""
+    readers = {".csv": _csv, ".tsv": _csv, ".xlsx": _xlsx, ".parquet": _parquet}
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file; check its name and folder")
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; name a file in it")
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(
+            f"{path}: the name does not say what kind of file this is; "
+            "save it as .csv, .tsv, .xlsx or .parquet"
+        )
+    try:
+        if path.stat().st_size == 0:
+            raise InputError(f"{path}: the file is empty; save it again with its rows")
+        return reader(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be opened ({error.strerror or error})") from error
+
+
+def _csv(path: Path) -> Sheet:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    delimiter, headings, lines = _headings(path)
+    names = [name or f"\x1f{k}" for k, name in enumerate(headings)]
+    kept = [name for name, heading in zip(names, headings, strict=True) if heading]
+    try:
+        # Arrow reads columns, in parallel, and does not bring pandas with it.
+        table = arrow.read_csv(
+            path,
+            arrow.ReadOptions(column_names=names, skip_rows=lines, block_size=BLOCK),
+            arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            arrow.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), include_columns=kept
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise _explained(path, delimiter, len(names), error) from error
+    return Sheet(table, lambda row: f"line {_line_of(path, delimiter, row)}")
+
+
+def _headings(path: Path) -> tuple[str, list[str], int]:
+    """The delimiter, the column names and the number of lines they take."""
+    with path.open("rb") as file:
+        start = file.read(PEEK)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: the text is UTF-16; save it as CSV UTF-8")
+    if b"\0" in start:
+        raise InputError(f"{path}: this is not a text file; save the table as CSV UTF-8")
+    lines = start.decode("utf-8-sig", errors="replace").splitlines(keepends=True)
+    choices = ["\t"] if path.suffix.lower() == ".tsv" else [",", ";", "\t"]
+    headers = [(delimiter, *_first_record(lines, delimiter)) for delimiter in choices]
+    delimiter, fields, taken = max(headers, key=lambda header: len(header[1]))
+    if "\N{REPLACEMENT CHARACTER}" in "".join(fields):
+        _refuse_encoding(path)
+    return delimiter, _distinct_names(path, fields), taken
+
+
+def _first_record(lines: Sequence[str], delimiter: str) -> tuple[list[str], int]:
+    reader = csv.reader(lines, delimiter=delimiter)
+    for fields in reader:
+        if fields:
+            return fields, reader.line_num
+    return [], 0
+
+
+def _distinct_names(path: Path, fields: Sequence[str]) -> list[str]:
+    names = [field.strip() for field in fields]
+    if not any(names):
+        raise InputError(f"{path}: there are no column names; write them in the first line")
+    for name in names:
+        if name and names.count(name) > 1:
+            raise InputError(f"{path}, line 1: two columns are called {name!r}; rename one of them")
+    return names
+
+
+def _explained(path: Path, delimiter: str, width: int, error: Exception) -> InputError:
+    """What ails a CSV file that Arrow refused, with the line."""
+    _refuse_encoding(path)
+    for line, fields in _records(path, delimiter):
+        if len(fields) != width:
+            return InputError(
+                f"{path}, line {line}: {len(fields)} fields where the first line has {width}; "
+                "add or remove delimiters, or put quotes around text that contains one"
+            )
+    reason = str(error).splitlines()[0]
+    return InputError(f"{path}: cannot be read as a table ({reason}); save it again as CSV UTF-8")
+
+
+def _refuse_encoding(path: Path) -> None:
+    line = 1
+    with path.open("rb") as file:
+        for line, text in enumerate(file, start=1):
+            try:
+                text.decode("utf-8")
+            except UnicodeDecodeError:
+                raise InputError(
+                    f"{path}, line {line}: the text is not UTF-8; save the file as CSV UTF-8"
+                ) from None
+
+
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The line on which each record begins, and its fields; blank lines are passed over."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        yield from _numbered(file, delimiter)
+
+
+def _numbered(file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    limit = csv.field_size_limit(BLOCK)
+    try:
+        reader = csv.reader(file, delimiter=delimiter)
+        line = 1
+        for fields in reader:
+            if fields:
+                yield line, fields
+            line = reader.line_num + 1
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _line_of(path: Path, delimiter: str, row: int) -> int:
+    lines = (line for line, _ in _records(path, delimiter))
+    return next(line for k, line in enumerate(lines) if k == row + 1)
+
+
+def _xlsx(path: Path) -> Sheet:
+    import pyarrow as pa
+    from openpyxl import load_workbook
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        cells = [
+            [as_text(v) for v in row] for row in book.worksheets[0].iter_rows(values_only=True)
+        ]
+        book.close()
+    except Exception as error:  # openpyxl has no common ancestor for what it raises
+        raise InputError(f"{path}: this is not an Excel workbook; save it as .xlsx") from error
+    lines = [k for k, row in enumerate(cells, start=1) if any(row)]
+    if not lines:
+        raise InputError(f"{path}: the first sheet is empty; move the table there")
+    names = _distinct_names(path, cells[lines[0] - 1])
+    # A row of a workbook may end early, where its last cells are empty.
+    rows = [cells[line - 1] + [""] * len(names) for line in lines[1:]]
+    columns = {
+        name: pa.array([row[k] for row in rows], pa.string())
+        for k, name in enumerate(names)
+        if name
+    }
+    return Sheet(pa.table(columns), lambda row: f"line {lines[row + 1]}")
+
+
+def _parquet(path: Path) -> Sheet:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path}: this is not a Parquet file; write it again") from error
+    return Sheet(table, lambda row: f"row {row + 1}")
+
+
+def write_csv(frame: pd.DataFrame, path: str | PathLike[str]) -> None:
+    """Write a table as CSV in UTF-8, so that every text in it is read back as it is."""
+    text = frame.select_dtypes(exclude="number").astype(str)
+    bare = any(text[column].str.contains("\r", regex=False).any() for column in text)
+    # Python's writer leaves a bare carriage return unquoted, and it would read as a new line.
+    style: Literal[0, 1] = 1 if bare else 0
+    frame.to_csv(path, index=False, lineterminator="\n", quoting=style, encoding="utf-8")

@@ -1,0 +1,105 @@
+"""Small tables beside the judgements: names of items, and matrices for a prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiewise.data.files import read_sheet
+from tiewise.data.format_rules import as_text
+from tiewise.errors import InputError
+
+ID_HEADINGS = ("item", "id", "item_id")
+
+
+def read_names(path: str | Path) -> dict[str, str]:
+    """Names by item id, from a table with a column `item` (or `id`) and a column `name`."""
+    sheet = read_sheet(Path(path))
+    table = sheet.table
+    headings = {heading.strip().lower(): heading for heading in table.column_names}
+    key = next((headings[h] for h in ID_HEADINGS if h in headings), None)
+    if key is None or "name" not in headings:
+        raise InputError(
+            f"{path}: a table of names has the columns item and name; "
+            f"this one has {', '.join(map(repr, table.column_names))}: rename them"
+        )
+    columns = [table.column(column).to_pylist() for column in (key, headings["name"])]
+    told: dict[str, str] = {}
+    for row, (item, name) in enumerate(zip(*(map(as_text, c) for c in columns), strict=True)):
+        if item in told:
+            raise InputError(
+                f"{path}, {sheet.place(row)}: item {item!r} has two names; leave it one"
+            )
+        if name and not item:
+            raise InputError(
+                f"{path}, {sheet.place(row)}: the name {name!r} has no item; give it the id, "
+                "or take the row out"
+            )
+        if item:
+            told[item] = name or item
+    return told
+
+
+def read_table(path: str | Path, ids: Sequence[str]) -> dict[str, list[str | float | None]]:
+    """The columns of a table: numbers where all are, except in those called like one of `ids`."""
+    table = read_sheet(Path(path)).table
+    columns = {
+        name: [as_text(v) for v in table.column(name).to_pylist()] for name in table.column_names
+    }
+    return {
+        name: list(words) if name.strip().lower() in ids else _numbers(words)
+        for name, words in columns.items()
+    }
+
+
+def _numbers(words: Sequence[str]) -> list[str | float | None]:
+    """Numbers where all that is told is one; what is empty is missing."""
+    try:
+        return [float(word) if word else None for word in words]
+    except ValueError:
+        return [word or None for word in words]
+
+
+def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """A square matrix and its items: column headings are ids, rows stand in the same order.
+
+    A first column called `item` or `id`, holding the ids once more, is checked and left out.
+    """
+    import pyarrow as pa
+
+    sheet = read_sheet(Path(path))
+    table, headings = sheet.table, list(sheet.table.column_names)
+    ids: list[str] | None = None
+    if headings[0].strip().lower() in ID_HEADINGS:
+        ids = [as_text(value) for value in table.column(0).to_pylist()]
+        headings = headings[1:]
+    items = tuple(as_text(heading) for heading in headings)
+    if table.num_rows != len(items):
+        raise InputError(
+            f"{path}: {len(items)} ids in the first line need as many rows of numbers beneath, "
+            f"and there are {table.num_rows}; give a square matrix under a line of ids"
+        )
+    if ids is not None and tuple(ids) != items:
+        raise InputError(f"{path}: rows and columns name the items in different orders; use one")
+    matrix = np.empty((len(items), len(items)))
+    for column, heading in enumerate(headings):
+        try:
+            matrix[:, column] = table.column(heading).cast("float64").to_numpy()
+            continue
+        except ValueError:
+            pass
+        for row, value in enumerate(table.column(heading).to_pylist()):
+            try:
+                matrix[row, column] = float(value)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"{path}, {sheet.place(row)}: {value!r} in column {heading!r} is not a number; "
+                    "write every entry of the matrix"
+                ) from None
+    del table, sheet
+    # A thousand items are a million texts, and Arrow would keep their room.
+    pa.default_memory_pool().release_unused()
+    return matrix, items

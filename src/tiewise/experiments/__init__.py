@@ -1,0 +1,1 @@
+"""The paper's simulation studies and two more, one module for each."""

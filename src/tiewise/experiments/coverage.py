@@ -1,0 +1,137 @@
+"""Coverage: whether intervals hold the truth as often as they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.random import SeedSequence
+
+from tiewise.experiments.designs import county
+from tiewise.experiments.experiment import (
+    TELLING,
+    Column,
+    Evidence,
+    Experiment,
+    averaged,
+    percent,
+    records,
+)
+from tiewise.experiments.plots import coverage_rows
+from tiewise.jobs.run import Found
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Network
+from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
+from tiewise.model.simulate import Truth, simulate_counts
+from tiewise.planning.recovery import centred, found, held
+from tiewise.plots.canvas import heading, notes, page, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEVELS = (0.5, 0.95)
+SIZE = {"wards": 95, "comparisons": 800}
+# Priors from which a study can be drawn: the default ones give variances of 10²⁸.
+DRAWN = SIZE | {"name": "drawn", "variance": [3.0, 2.0], "tie": 2.0}
+FIXED = SIZE | {"name": "fixed", "variance": 1.0, "tie": 0.5}
+LABELS = {
+    "drawn": "drawn from the prior",
+    "fixed": "α² = 1, δ = 0.5; default priors",
+}
+WORDS = {"quality": "qualities λ", "tie": "threshold δ", "variance": "variance α²"}
+
+Scalars = tuple[VariancePrior | Fixed, TiePrior | Fixed]
+
+
+def scalars(case: Mapping[str, Any]) -> tuple[Scalars, Mapping[str, Any]]:
+    """Where α² and δ come from, and the priors of the model (none named: its defaults)."""
+    if case["name"] == "drawn":
+        variance, tie = InverseGamma(*case["variance"]), Exponential(case["tie"])
+        return (variance, tie), {"variance": variance, "tie": tie}
+    return (Fixed(case["variance"]), Fixed(case["tie"])), {}
+
+
+def fitted(case: Mapping[str, Any], source: SeedSequence) -> Found:
+    """One study, and whether each kind of interval holds the truth (of λ: which share)."""
+    data, own = source.spawn(2)
+    rng, prior = np.random.default_rng(data), Network(county(case["wards"]))
+    (variance, tie), beliefs = scalars(case)
+    truth = Truth.drawn(prior, variance, tie, rng)
+    counts = simulate_counts(truth, case["comparisons"], rng)
+    got = found(BradleyTerry(counts, prior, **beliefs), own)
+    known: dict[str, Any] = {
+        "quality": centred(truth.quality), "tie": truth.tie, "variance": truth.variance,
+    }  # fmt: skip
+    rows = [
+        {"truth": case["name"], "parameter": name}
+        | {f"held_{100 * level:.0f}": float(held(draws, known[name], level).mean())
+           for level in LEVELS}
+        for name, draws in got._asdict().items()
+    ]  # fmt: skip
+    return Found(rows)
+
+
+def table(results: pd.DataFrame, _timings: pd.DataFrame) -> pd.DataFrame:
+    """Shares of intervals that hold the truth, with Monte Carlo errors."""
+    out = averaged(results, ["truth", "parameter"], ["held_50", "held_95"])
+    return out.assign(label=out["truth"].map(LABELS), what=out["parameter"].map(WORDS))
+
+
+COLUMNS = (
+    Column("truth", "label"),
+    Column("of", "what"),
+    Column("50 % intervals hold", "held_50", ".3f", "held_50_error"),
+    Column("95 % intervals hold", "held_95", ".3f", "held_95_error"),
+    Column("studies", "repeats", ",.0f"),
+)
+
+
+def finding(evidence: Evidence) -> list[str]:
+    """Which shares are off by more than chance explains."""
+    said = []
+    for name, rows in evidence.table.groupby("truth", sort=False):
+        off = [
+            f"{percent(level)} intervals of {row['what']} hold {percent(row[key], 1)} of the time "
+            f"(± {percent(row[f'{key}_error'], 1)})"
+            for row in records(rows)
+            for level in LEVELS
+            for key in [f"held_{100 * level:.0f}"]
+            if abs(row[key] - level) > TELLING * row[f"{key}_error"]
+        ]
+        words = "; ".join(off) if off else "no share is off by more than two standard errors"
+        said.append(f"Truth {LABELS[str(name)]}: {words}.")
+    return said
+
+
+@styled
+def figure(evidence: Evidence) -> Figure:
+    """Shares of intervals that hold the truth, beside what they promise."""
+    return page(
+        heading("How often intervals hold the truth"),
+        *coverage_rows(evidence.table, LEVELS),
+        notes(
+            "Dots: share of intervals that hold the truth; lines: two Monte Carlo standard errors "
+            "either way. Dashed: what the intervals promise."
+        ),
+    )
+
+
+EXPERIMENT = Experiment(
+    name="coverage",
+    title="Are the intervals right?",
+    question=(
+        "Do 50 % and 95 % intervals of qualities, threshold and variance hold the truth as often "
+        "as they say?"
+    ),
+    job=fitted,
+    cases=[DRAWN, FIXED],
+    quick=[DRAWN, FIXED],
+    repeats=400,
+    quick_repeats=30,
+    table=table,
+    columns=COLUMNS,
+    figure=figure,
+    finding=finding,
+)

@@ -1,0 +1,137 @@
+"""Efficiency: effective draws a second of three engines on studies like South Yorkshire's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.random import SeedSequence
+
+from tiewise.experiments.designs import county, judged
+from tiewise.experiments.experiment import Column, Evidence, Experiment, averaged, keyed
+from tiewise.experiments.plots import by_engine
+from tiewise.experiments.timing import LABELS, WHOLE, clocked, quality_ess, tie_ess
+from tiewise.jobs.run import Found
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Network
+from tiewise.model.scalar_priors import Fixed
+from tiewise.plots.canvas import heading, notes, page, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHORT: Mapping[str, Mapping[str, Any]] = {
+    "transport": {"draws": 4000},
+    "gibbs": {"draws": 900, "warmup": 25, "as_published": True},
+    "metropolis": {"draws": 180, "warmup": 5, "thin": 50},
+}
+STUDY = {"name": "county", "wards": 95, "comparisons": 800}
+
+
+def fitted(case: Mapping[str, Any], source: SeedSequence) -> Found:
+    """One study fitted with every engine; δ ~ U[0, 1], and α² = 1 in truth and in the model."""
+    data, *others = source.spawn(1 + len(case["engines"]))
+    rng, graph = np.random.default_rng(data), county(case["wards"])
+    tie = float(rng.uniform())
+    _, counts = judged(graph, comparisons=case["comparisons"], tie=tie, variance=1.0, rng=rng)
+
+    def build() -> BradleyTerry:
+        return BradleyTerry(counts, Network(graph), variance=Fixed(1.0))
+
+    rows, timings = [], []
+    for (name, settings), own in zip(case["engines"].items(), others, strict=True):
+        run = clocked(name, settings, build, own)
+        quality = quality_ess(run.draws)
+        rows.append(
+            {"engine": name, "tie": tie, "ties": counts.total_ties, "draws": run.draws.tie.size,
+             "ess_tie": tie_ess(run.draws), "ess_quality": float(quality.mean()),
+             "ess_least": float(quality.min())}
+        )  # fmt: skip
+        timings.append({"engine": name, "build_seconds": run.build_seconds, "seconds": run.seconds})
+    return Found(rows, timings)
+
+
+def rates(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Effective draws a second of every fit."""
+    both = results.merge(timings, on=["task", "engine"], suffixes=("", "_of_time"))
+    return both.assign(
+        tie_rate=both["ess_tie"] / both["seconds"],
+        quality_rate=both["ess_quality"] / both["seconds"],
+    )
+
+
+def table(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+    """Means over the studies, engine by engine."""
+    values = ["draws", "seconds", "ess_tie", "ess_quality", "tie_rate", "quality_rate"]
+    out = averaged(rates(results, timings), ["engine"], values)
+    return out.assign(label=out["engine"].map(LABELS))
+
+
+COLUMNS = (
+    Column("engine", "label"),
+    Column("draws kept", "draws", ",.0f"),
+    Column("seconds", "seconds", ".2f", "seconds_error"),
+    Column("ESS of δ", "ess_tie", ",.0f", "ess_tie_error"),
+    Column("ESS of λ, mean", "ess_quality", ",.0f", "ess_quality_error"),
+    Column("ESS of δ a second", "tie_rate", "", "tie_rate_error"),
+    Column("ESS of λ a second", "quality_rate", "", "quality_rate_error"),
+)
+
+
+def finding(evidence: Evidence) -> list[str]:
+    """What the rates say."""
+    by = keyed(evidence.table, "engine")
+
+    def over(one: str, other: str) -> str:
+        tie, quality = (by[one][key] / by[other][key] for key in ("tie_rate", "quality_rate"))
+        return (
+            f"{LABELS[one]} gives {tie:,.1f} times as many effective draws of δ a second as "
+            f"{LABELS[other]}, and {quality:,.1f} times as many of λ."
+        )
+
+    rows = evidence.results
+    least = rows.loc[rows["engine"] == "metropolis", "ess_least"].min()
+    return [
+        over("transport", "gibbs"),
+        over("transport", "metropolis"),
+        f"The paper's own comparison: {over('gibbs', 'metropolis')}",
+        f"In the worst study Metropolis has {least:,.0f} effective draws of the ward that it knows "
+        "least.",
+    ]
+
+
+@styled
+def figure(evidence: Evidence) -> Figure:
+    """The paper's histograms: a row for each engine, a column for δ and one for λ."""
+    told = rates(evidence.results, evidence.timings)
+    studies = told["task"].nunique()
+    return page(
+        heading("Effective draws a second", f"{studies} studies of 95 wards, 800 comparisons each"),
+        *by_engine(told, {"tie_rate": "tie threshold δ", "quality_rate": "mean over qualities λ"}),
+        notes(
+            "Every bar counts studies. All axes are logarithmic: a step between labels is ten "
+            "times as many. Seconds are those of a whole fit on two threads, compiling left out."
+        ),
+    )
+
+
+EXPERIMENT = Experiment(
+    name="efficiency",
+    title="Effective draws a second, engine by engine",
+    question=(
+        "On studies like South Yorkshire's, how many effective draws of the tie threshold and of "
+        "the qualities does a second of each engine give?"
+    ),
+    job=fitted,
+    cases=[STUDY | {"engines": WHOLE}],
+    quick=[STUDY | {"engines": SHORT}],
+    repeats=25,
+    quick_repeats=5,
+    table=table,
+    columns=COLUMNS,
+    figure=figure,
+    finding=finding,
+    timed=True,
+)

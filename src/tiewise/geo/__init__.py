@@ -1,0 +1,1 @@
+"""Maps: areas, who borders whom, and how outlines and colours are drawn."""

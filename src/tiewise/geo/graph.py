@@ -1,0 +1,286 @@
+"""Graph: the items of a study and who borders whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tiewise.data.counts import natural_order
+from tiewise.data.files import read_sheet
+from tiewise.data.format_rules import as_text
+from tiewise.errors import InputError
+from tiewise.geo.areas import Areas
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from pandas import DataFrame
+    from scipy.sparse import csr_array
+
+Integers = NDArray[np.int64]
+Pair = tuple[str, str]
+
+HEADERS = (
+    ("a", "b"),
+    ("from", "to"),
+    ("source", "target"),
+    ("first", "second"),
+    ("item_1", "item_2"),
+    ("item_1_id", "item_2_id"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Items, and the pairs of them that are neighbours.
+
+    `edges` are positions in `items`, (E, 2), with the smaller first, sorted and distinct however
+    they were given. `joined` lists the islands that were tied to a neighbour on request.
+    """
+
+    items: tuple[str, ...]
+    edges: Integers
+    joined: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        _refuse_twice(self.items)
+        edges = np.sort(np.asarray(self.edges, np.int64).reshape(-1, 2), axis=1)
+        loops = edges[edges[:, 0] == edges[:, 1], 0]
+        if len(loops):
+            raise InputError(f"item {self.items[loops[0]]!r} borders itself; take that edge out")
+        if edges.size and not 0 <= edges.min() <= edges.max() < len(self.items):
+            raise InputError(f"an edge speaks of an item beyond the {len(self.items)} there are")
+        edges = np.unique(edges, axis=0)
+        edges.setflags(write=False)
+        object.__setattr__(self, "edges", edges)
+
+    @classmethod
+    def from_areas(
+        cls,
+        source: str | Path | GeoDataFrame | Areas,
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        group: str | None = None,
+        join_islands: bool = False,
+    ) -> Graph:
+        """Neighbours on a map: areas that share a border or a corner (queen contiguity).
+
+        With `join_islands`, an area that touches no other borders the one nearest to it.
+        """
+        if isinstance(source, Areas):
+            areas = source
+        else:
+            areas = Areas.read(source, id=id, name=name, group=group)
+        graph = cls(areas.items, _touching(areas))
+        return graph._joined(areas) if join_islands and graph.islands else graph
+
+    @classmethod
+    def from_edges(
+        cls,
+        source: str | Path | DataFrame | Iterable[tuple[Any, Any]],
+        items: Iterable[Any] | None = None,
+    ) -> Graph:
+        """Neighbours from a file (CSV, TSV, XLSX, Parquet), a table or pairs of ids.
+
+        A file or table has two columns, or two called `a, b`, `from, to`, `source, target`,
+        `first, second`, `item_1, item_2` or `item_1_id, item_2_id`. An edge said twice is said
+        once. Without `items`, they are those with a neighbour, in natural order.
+        """
+        pairs, place = _pairs(source)
+        if items is None:
+            named = natural_order(item for pair in pairs for item in pair)
+        else:
+            named = tuple(as_text(item) for item in items)
+        position = {item: k for k, item in enumerate(named)}
+        for row, pair in enumerate(pairs):
+            fault = _fault(pair, position)
+            if fault:
+                raise InputError(f"{place(row)}: {fault}")
+        return cls(named, np.array([(position[a], position[b]) for a, b in pairs], np.int64))
+
+    @classmethod
+    def from_adjacency(cls, matrix: ArrayLike | Any, items: Iterable[Any]) -> Graph:
+        """Neighbours from a square, symmetric matrix of 0 and 1, dense or sparse."""
+        named = tuple(as_text(item) for item in items)
+        dense = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+        _refuse_matrix(dense, named)
+        return cls(named, np.argwhere(np.triu(dense)))
+
+    @classmethod
+    def grid(cls, rows: int, columns: int, *, queen: bool = False) -> Graph:
+        """A made-up map of squares, "1" in the first corner; `queen`: corners touch too."""
+        place = np.arange(rows * columns).reshape(rows, columns)
+        pairs = [(place[:, :-1], place[:, 1:]), (place[:-1], place[1:])]
+        if queen:
+            pairs += [(place[:-1, :-1], place[1:, 1:]), (place[:-1, 1:], place[1:, :-1])]
+        edges = [np.column_stack([one.ravel(), two.ravel()]) for one, two in pairs]
+        return cls(tuple(str(k + 1) for k in range(rows * columns)), np.vstack(edges))
+
+    @property
+    def islands(self) -> tuple[str, ...]:
+        """The items without neighbours."""
+        lonely = np.setdiff1d(np.arange(len(self.items)), self.edges)
+        return tuple(self.items[k] for k in lonely)
+
+    def adjacency(self) -> csr_array:
+        """The (N, N) symmetric matrix with 1.0 where two items are neighbours."""
+        from scipy.sparse import csr_array
+
+        both = np.vstack([self.edges, self.edges[:, ::-1]])
+        size = len(self.items)
+        return csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(size, size))
+
+    def components(self) -> list[tuple[str, ...]]:
+        """The sets of items that hang together, largest first."""
+        from scipy.sparse.csgraph import connected_components
+
+        number, label = connected_components(self.adjacency(), directed=False)
+        groups: list[list[str]] = [[] for _ in range(number)]
+        for item, where in zip(self.items, label, strict=True):
+            groups[where].append(item)
+        return sorted(map(tuple, groups), key=len, reverse=True)
+
+    def mismatch(self, items: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Which of the compared `items` the graph lacks, and which of its own were not compared."""
+        compared = dict.fromkeys(items)
+        mine = set(self.items)
+        lacking = tuple(item for item in compared if item not in mine)
+        return lacking, tuple(item for item in self.items if item not in compared)
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The edges as pairs of ids."""
+        return [(self.items[one], self.items[two]) for one, two in self.edges]
+
+    def _joined(self, areas: Areas) -> Graph:
+        pairs = _nearest(areas, self.islands)
+        place = {item: position for position, item in enumerate(self.items)}
+        more = np.array([(place[one], place[two]) for one, two in pairs], np.int64)
+        return Graph(self.items, np.vstack([self.edges, more.reshape(-1, 2)]), tuple(pairs))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return self.items == other.items and np.array_equal(self.edges, other.edges)
+
+    def __hash__(self) -> int:
+        return hash((self.items, self.edges.tobytes()))
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({len(self.items)} items, {len(self.edges)} edges, {len(self.islands)} islands)"
+        )
+
+
+def _touching(areas: Areas) -> Integers:
+    """Pairs of positions of areas with a point in common."""
+    from libpysal.graph import Graph as Contiguity
+
+    # `build_contiguity` looks for equal vertices, or for polygons that touch without overlapping.
+    # Real maps have corners in the middle of a neighbour's side, and slivers that overlap.
+    touching = Contiguity.build_fuzzy_contiguity(areas.geometry, predicate="intersects")
+    index = touching.adjacency.index
+    both = np.column_stack([index.get_level_values(k) for k in ("focal", "neighbor")])
+    return both[both[:, 0] < both[:, 1]]
+
+
+def _nearest(areas: Areas, islands: Sequence[str]) -> list[tuple[str, str]]:
+    """Each island with the area nearest to it, by the distance between their shores."""
+    if len(areas) < 2:
+        return []
+    import shapely
+
+    shapes = areas.metric().to_numpy()
+    pairs = []
+    for island in islands:
+        here = areas.items.index(island)
+        away = shapely.distance(shapes[here], shapes)
+        away[here] = np.inf
+        pairs.append((island, areas.items[int(away.argmin())]))
+    return pairs
+
+
+def _pairs(source: Any) -> tuple[list[Pair], Callable[[int], str]]:
+    """Pairs of ids as text, and how to speak of the place where each was found."""
+    if isinstance(source, str | Path):
+        sheet = read_sheet(Path(source))
+        columns = _two_columns(sheet.table.column_names, str(source))
+        cells = [sheet.table.column(k).to_pylist() for k in columns]
+        return _texts(zip(*cells, strict=True)), lambda row: f"{source}, {sheet.place(row)}"
+    if hasattr(source, "columns"):
+        columns = _two_columns([str(column) for column in source.columns], "the table of edges")
+        source = zip(*(source.iloc[:, k] for k in columns), strict=True)
+    return _texts(source), lambda row: f"edge {row + 1}"
+
+
+def _texts(pairs: Iterable[Iterable[Any]]) -> list[Pair]:
+    return [(as_text(one), as_text(two)) for one, two in pairs]
+
+
+def _two_columns(header: Sequence[str], where: str) -> tuple[int, int]:
+    names = [cell.strip().lower() for cell in header]
+    if len(names) >= 2 and all(name.lstrip("-").isdecimal() for name in names[:2]):
+        raise InputError(f"{where} begins with numbers; put a line with headings above, like a,b")
+    for one, two in HEADERS:
+        if one in names and two in names:
+            return names.index(one), names.index(two)
+    if len(names) != 2:
+        raise InputError(
+            f"{where} has the columns {', '.join(header)}; "
+            "keep the two with the ids of neighbours, or call them a and b"
+        )
+    return 0, 1
+
+
+def _refuse_twice(items: Sequence[str]) -> None:
+    twice = [item for item, times in Counter(items).items() if times > 1]
+    if twice:
+        raise InputError(f"item ids must be distinct, but {twice[0]!r} occurs more than once")
+    if "" in items:
+        raise InputError(f"item {items.index('') + 1} of {len(items)} has no id; give it one")
+
+
+def _fault(pair: Pair, known: dict[str, int]) -> str | None:
+    """What is wrong with an edge, and the way out."""
+    if "" in pair:
+        return "an id is missing; fill it in, or take the row out"
+    if pair[0] == pair[1]:
+        return f"{pair[0]!r} borders itself; correct the row, or take it out"
+    for item in pair:
+        if item not in known:
+            return f"{item!r} is not one of the {len(known)} items; correct it, or add it to them"
+    return None
+
+
+def _refuse_matrix(matrix: NDArray[Any], items: tuple[str, ...]) -> None:
+    size = len(items)
+    if matrix.shape != (size, size):
+        raise InputError(
+            f"an adjacency matrix of {size} items is {size} by {size}, "
+            f"not {' by '.join(map(str, matrix.shape)) or 'a number'}; give one row per item"
+        )
+    strange = np.argwhere((matrix != 0) & (matrix != 1))
+    if len(strange):
+        row, column = strange[0]
+        raise InputError(
+            f"the adjacency matrix has {matrix[row, column]} for {items[row]!r} and "
+            f"{items[column]!r}; it must be 1 for neighbours, else 0"
+        )
+    uneven = np.argwhere(matrix != matrix.T)
+    if len(uneven):
+        row, column = uneven[0]
+        raise InputError(
+            f"the adjacency matrix is not symmetric: {items[row]!r} and {items[column]!r} are "
+            "neighbours one way only; make both entries alike"
+        )
+    loops = np.flatnonzero(np.diagonal(matrix))
+    if len(loops):
+        raise InputError(f"item {items[loops[0]]!r} borders itself; make the diagonal 0")

@@ -1,0 +1,1 @@
+"""Many independent tasks on processes or a cluster, resumable, with the same results everywhere."""

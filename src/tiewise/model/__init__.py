@@ -1,0 +1,1 @@
+"""The Bradley–Terry model with ties: one likelihood, its priors and its terms."""

@@ -1,0 +1,1 @@
+"""Which pair a judge sees next."""

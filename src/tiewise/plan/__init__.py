@@ -1,1 +1,0 @@
-"""Before the study and during it: which pair next, how many comparisons."""

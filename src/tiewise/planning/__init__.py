@@ -1,0 +1,1 @@
+"""How many comparisons and judges a study needs, by simulation."""

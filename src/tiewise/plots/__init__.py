@@ -1,0 +1,1 @@
+"""Maps and plots of a posterior, each with a description in words."""

@@ -1,0 +1,177 @@
+"""Tables a person can read: quality, rank, preference, the tie curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from xarray import DataTree
+
+from tiewise.errors import InputError
+from tiewise.model.bradley_terry import answer_probabilities
+from tiewise.posterior.diagnostics import centred_parts, ess, rhat
+
+Floats = NDArray[np.float64]
+
+ENDS = (0.025, 0.975)
+NORMAL_975 = 1.959963984540054
+TERM_SCALARS = (
+    "order", "explained", "coefficient_sd", "contrast_variance", "sharpness_sd", "threshold_sd",
+)  # fmt: skip
+AT_ONCE = 256  # draws, or items, worked on together: a copy of some is small
+
+
+def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
+    """One row per item, highest mean first: centred quality, rank, chance of the top k.
+
+    `rank` is the posterior median rank, 1 the highest quality. A point engine gives standard
+    errors and Wald intervals, and leaves empty what it cannot say.
+    """
+    constant = tree["constant_data"]
+    items = constant["item"].to_numpy().astype(str)
+    if not 1 <= top <= len(items):
+        raise InputError(f"top must be between 1 and the number of items, {len(items)}, not {top}")
+    columns = _point(tree) if tree.attrs["kind"] == "point" else _posterior(tree, top)
+    names = constant["name"].to_numpy().astype(str)
+    table = pd.DataFrame(
+        {"item": items, "name": names, **columns, "comparisons": constant["comparisons"]}
+    )
+    return table.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def _posterior(tree: DataTree, top: int) -> dict[str, Floats]:
+    # Some items at a time: a copy of every draw of a thousand items would be felt.
+    about = [_of_quality(part) for part in centred_parts(tree)]
+    quality = tree["posterior/quality"].to_numpy()
+    rank = ranks(quality.reshape(-1, quality.shape[-1]))
+    place = [_of_rank(rank[:, k : k + AT_ONCE], top) for k in range(0, rank.shape[1], AT_ONCE)]
+    return {
+        **{key: np.concatenate([part[key] for part in about]) for key in about[0]},
+        **{key: np.concatenate([part[key] for part in place]) for key in place[0]},
+    }
+
+
+def _of_quality(draws: Floats) -> dict[str, Floats]:
+    low, median, high = np.quantile(draws, (ENDS[0], 0.5, ENDS[1]), axis=(0, 1))
+    return {
+        "mean": draws.mean(axis=(0, 1)), "median": median, "sd": draws.std(axis=(0, 1), ddof=1),
+        "q2.5": low, "q97.5": high,
+    }  # fmt: skip
+
+
+def _of_rank(rank: NDArray[np.int32], top: int) -> dict[str, Floats]:
+    # A rank that some draw had, not one between two of them.
+    wanted = (ENDS[0], 0.5, ENDS[1])
+    low, median, high = np.quantile(rank, wanted, axis=0, method="inverted_cdf")
+    return {
+        "rank": median, "rank_q2.5": low, "rank_q97.5": high,
+        "top_k_probability": (rank <= top).mean(axis=0),
+    }  # fmt: skip
+
+
+def _point(tree: DataTree) -> dict[str, Floats]:
+    estimate = tree["posterior/quality"].to_numpy()[0, 0]
+    estimate = estimate - estimate.mean()
+    error = tree["constant_data/standard_error"].to_numpy()
+    unknown = np.full(len(estimate), np.nan)
+    return {
+        "mean": estimate, "median": estimate, "sd": error,
+        "q2.5": estimate - NORMAL_975 * error, "q97.5": estimate + NORMAL_975 * error,
+        "rank": ranks(estimate[None])[0], "rank_q2.5": unknown, "rank_q97.5": unknown,
+        "top_k_probability": unknown,
+    }  # fmt: skip
+
+
+def ranks(flat: Floats) -> NDArray[np.int32]:
+    """Rank of every item in every draw (draws, items), 1 the highest."""
+    out = np.empty(flat.shape, np.int32)
+    places = np.arange(1, flat.shape[1] + 1, dtype=np.int32)[None]
+    for k in range(0, len(flat), AT_ONCE):
+        order = np.argsort(-flat[k : k + AT_ONCE], axis=1, kind="stable")
+        np.put_along_axis(out[k : k + AT_ONCE], order, places, axis=1)
+    return out
+
+
+def parameters(tree: DataTree) -> pd.DataFrame:
+    """Rows `tie` (δ) and `variance` (α²), with their diagnostics where the engine has any.
+
+    Terms add theirs: `order`, `explained`, and how much contrasts, sharpness and thresholds vary.
+    """
+    rows = [row_of(tree, name, draws) for name, draws in _scalars(tree)]
+    return pd.DataFrame(rows).set_index("parameter")
+
+
+def _scalars(tree: DataTree) -> Iterator[tuple[str, Floats]]:
+    """Every number that is one for all items and judges, by its name."""
+    posterior = tree["posterior"]
+    for name in ("tie", "variance", *TERM_SCALARS):
+        if name not in posterior:
+            continue
+        draws = posterior[name]
+        if "advantage" not in draws.dims:
+            yield name, draws.to_numpy()
+            continue
+        for kind in draws["advantage"].to_numpy().astype(str):
+            called = name if kind == "first" else f"{name}: {kind}"
+            yield called, draws.sel(advantage=kind).to_numpy()
+
+
+def row_of(tree: DataTree, name: str, draws: Floats) -> dict[str, str | float]:
+    """A parameter's row of a table: middle, spread, interval and diagnostics."""
+    row: dict[str, str | float] = dict.fromkeys(
+        ("parameter", "mean", "median", "sd", "q2.5", "q97.5", "ess_bulk", "ess_tail", "rhat"),
+        np.nan,
+    )
+    if np.isnan(draws).all():  # an engine without this parameter
+        return row | {"parameter": name}
+    row |= {"parameter": name, "mean": draws.mean(), "median": float(np.median(draws))}
+    if tree.attrs["kind"] == "point":
+        error = tree["constant_data"].get(f"{name}_standard_error")
+        wide = np.nan if error is None else float(error)
+        ends = draws.mean() + NORMAL_975 * np.array([-wide, wide])
+        return row | {"sd": wide, "q2.5": float(ends[0]), "q97.5": float(ends[1])}
+    low, high = np.quantile(draws, ENDS)
+    row |= {"q2.5": float(low), "q97.5": float(high)}
+    if np.ptp(draws) == 0:
+        return row | {"sd": 0.0}
+    row["sd"] = draws.std(ddof=1)
+    if tree.attrs["kind"] == "exact":
+        superchains = int(tree.attrs.get("superchains", 0))
+        row["ess_bulk"], row["ess_tail"] = float(ess(draws)), float(ess(draws, "tail"))
+        row["rhat"] = float(rhat(draws, superchains))
+    return row
+
+
+class Preference(NamedTuple):
+    """Item i against item j: whose quality is higher, and what a judge would say."""
+
+    higher: float
+    first: float
+    tie: float
+    second: float
+
+
+def preference(tree: DataTree, i: str, j: str) -> Preference:
+    """Chance that i has the higher quality than j, and of each answer if a judge were asked."""
+    quality = tree["posterior/quality"]
+    known = set(quality["item"].to_numpy().astype(str))
+    for item in (i, j):
+        if str(item) not in known:
+            raise InputError(f"no item {item!r} in this fit; items are the ids in items.csv")
+    gap = (quality.sel(item=str(i)) - quality.sel(item=str(j))).to_numpy().ravel()
+    answers = answer_probabilities(gap, tree["posterior/tie"].to_numpy().ravel())
+    return Preference(float((gap > 0).mean()), *(float(chance.mean()) for chance in answers))
+
+
+def tie_curve(tree: DataTree, gaps: ArrayLike | None = None) -> pd.DataFrame:
+    """Chance of a tie against the difference in quality, with its 95 % band."""
+    apart = np.linspace(0, 5, 101) if gaps is None else np.asarray(gaps, float)
+    ties = tree["posterior/tie"].to_numpy().ravel()
+    chance = np.stack([answer_probabilities(np.asarray(gap), ties)[1] for gap in apart])
+    low, median, high = np.quantile(chance, (ENDS[0], 0.5, ENDS[1]), axis=1)
+    return pd.DataFrame(
+        {"gap": apart, "mean": chance.mean(axis=1), "median": median, "q2.5": low, "q97.5": high}
+    )

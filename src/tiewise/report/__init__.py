@@ -1,0 +1,1 @@
+"""What readers are given: the results folder, the report, the briefing, the terminal."""

@@ -1,0 +1,135 @@
+"""Scrutiny told on a terminal: judges, checks, and models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tiewise.criticism.model_comparison import Comparison
+from tiewise.criticism.split_half import Reliability
+from tiewise.report.answer import listed, number, one_line
+from tiewise.report.model_checks import Belief, said_of
+
+SHOWN = 25
+ODD = 0.01
+
+
+def tell_judges(
+    judges: pd.DataFrame, items: pd.DataFrame, found: Reliability, console: Console | None = None
+) -> None:
+    """Print the judges, what is worth a look, and how reliable the results are."""
+    console = console or Console(highlight=False)
+    shown = judges.head(SHOWN)
+    heads = ("judge", "compared", "ties", "left", "agrees", "expected", "infit", "p", "influence")
+    console.print(_table(heads, [_judge(row) for _, row in shown.iterrows()]))
+    more = [f"the first {SHOWN} of {len(judges)}; judges.csv has all"] * (len(judges) > SHOWN)
+    _print(console, [*more, "", *_flags(judges), *_odd_items(items), "", *_reliable(found)])
+
+
+def _judge(row: pd.Series) -> list[str]:
+    return [
+        one_line(str(row["judge"]), 24), f"{row['comparisons']}", _percent(row["tie_share"]),
+        _percent(row["left_share"]), _percent(row["agreement"]),
+        _percent(row["expected_agreement"]), _fixed(row["infit"]), _chance(row["infit_p"]),
+        _fixed(row["influence"]),
+    ]  # fmt: skip
+
+
+def _flags(judges: pd.DataFrame) -> list[str]:
+    some = judges[judges["flags"] != ""]
+    lines = [f"Judge {one_line(str(r['judge']), 40)} {r['flags']}." for _, r in some.iterrows()]
+    odd = [one_line(str(name), 24) for name in judges["judge"][judges["infit_p"] < ODD]]
+    if odd:
+        lines.append(
+            "Less predictable from the others than 99 of 100 such judges (infit, p below 0.01): "
+            f"{listed(odd)}."
+        )
+    return lines or ["No judge stands out."]
+
+
+def _odd_items(items: pd.DataFrame) -> list[str]:
+    odd = items[items["infit_p"] < ODD].sort_values("infit_p", kind="stable")
+    if odd.empty:
+        return []
+    names = [f"{one_line(n, 40)} ({v:.1f})" for n, v in zip(odd["name"], odd["infit"], strict=True)]
+    return [f"Judges see these items more differently than the model expects: {listed(names)}."]
+
+
+def _reliable(found: Reliability) -> list[str]:
+    lines = [
+        f"Reliability {found.posterior:.2f}: the share of the variance of quality that is known."
+    ]
+    if found.halves is not None:
+        lines.append(
+            f"Split halves of judges agree to {found.halves:.2f} "
+            f"({found.halves_low:.2f} to {found.halves_high:.2f} over random halves)."
+        )
+    lines.append(
+        "Scale separation (without a prior): "
+        + ("not finite, as some items won or lost every time."
+           if found.separation is None else f"{found.separation:.2f}.")
+    )  # fmt: skip
+    if found.consistency is not None:
+        lines.append(
+            f"Asked again, judges gave the same answer to {100 * found.consistency:.0f} % of "
+            f"{number(found.repeats, 'pair')}."
+        )
+    return lines
+
+
+def tell_belief(belief: Belief, console: Console | None = None) -> None:
+    """Print whether the results can be believed."""
+    console = console or Console(highlight=False)
+    _print(console, [belief.says, "", *said_of(belief.findings)])
+
+
+def tell_comparison(found: Comparison, console: Console | None = None) -> None:
+    """Print models from best to worst, and what may be said of them."""
+    console = console or Console(highlight=False)
+    heads = ("model", "log score", "se", "behind", "se of that", "parameters", "weight")
+    rows = [
+        [
+            one_line(str(row["model"]), 40), f"{row['elpd']:.1f}", f"{row['se']:.1f}",
+            f"{-row['difference']:.1f}" if k else "–",
+            f"{row['difference_se']:.1f}" if k else "–",
+            f"{row['parameters']:.1f}", f"{row['weight']:.2f}",
+        ]
+        for k, (_, row) in enumerate(found.table.iterrows())
+    ]  # fmt: skip
+    console.print(_table(heads, rows))
+    _print(console, ["", *found.says])
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for k, head in enumerate(heads):
+        table.add_column(head, justify="left" if k == 0 else "right", no_wrap=k > 0)
+    for row in rows:
+        table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in row))
+    return table
+
+
+def _print(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        # Text as it is: rich would read [brackets] and :colons: as its own language.
+        console.print(Text(line))
+
+
+def _percent(share: Any) -> str:
+    return "–" if share is None or pd.isna(share) else f"{100 * float(share):.0f} %"
+
+
+def _fixed(value: Any) -> str:
+    return "–" if value is None or pd.isna(value) else f"{float(value):.2f}"
+
+
+def _chance(p: Any) -> str:
+    if p is None or pd.isna(p):
+        return "–"
+    return "<0.01" if float(p) < 0.01 else f"{float(p):.2f}"

@@ -1,0 +1,194 @@
+"""The report: one page that holds everything a reader of the results needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import partial
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tiewise.criticism.predictive_checks import checks_table
+from tiewise.data.files import write_csv
+from tiewise.errors import InputError
+from tiewise.plots.catalogue import Picture, check_plot, draw, save
+from tiewise.posterior.summaries import summarise
+from tiewise.report.answer import LONGEST, labels, percent
+from tiewise.report.certainty import capital, signed
+from tiewise.report.folder import PICTURES, TERM_PICTURES, Results
+from tiewise.report.page import clean, isolated, page
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+Watch = Callable[[str, int, int], None]
+
+KINDS = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+class Embedded(NamedTuple):
+    """A picture inside the page."""
+
+    title: str
+    alt: str
+    width: int
+    height: int
+    source: str
+
+
+def write_report(results: Results, *, watch: Watch = lambda *_: None) -> Path:
+    """Write the pictures and `report.html` into the results folder; give the page's path.
+
+    Everything is made before anything is put in its place: a run that fails leaves the old report.
+    """
+    with _moved_into(results.folder) as new:
+        (new / "pictures").mkdir()
+        drawn: dict[str, Embedded] = {}
+        for done, picture in enumerate(draw(results)):
+            watch("drawing", done, len(PICTURES) + 1)
+            drawn[picture.name] = _embedded(picture, new / "pictures")
+        if results.checks:
+            write_csv(checks_table(results.checks), new / "checks.csv")
+        watch("drawing", len(PICTURES), len(PICTURES) + 1)
+        (new / "report.html").write_text(rendered(results, drawn), encoding="utf-8", newline="\n")
+        watch("drawing", len(PICTURES) + 1, len(PICTURES) + 1)
+    return results.folder / "report.html"
+
+
+def write_checks(results: Results) -> list[Path]:
+    """Write what predictive checks found, as a table and a picture, into the results folder."""
+    with _moved_into(results.folder, whole=False) as new:
+        (new / "pictures").mkdir()
+        write_csv(checks_table(results.checks), new / "checks.csv")
+        figure = check_plot(results)
+        for kind in KINDS:
+            save(figure, new / "pictures" / f"checks.{kind}")
+    pictures = results.folder / "pictures"
+    return [results.folder / "checks.csv", *(pictures / f"checks.{kind}" for kind in KINDS)]
+
+
+def reword(results: Results, *, watch: Watch = lambda *_: None, **said: Any) -> Path:
+    """Write the report anew, perhaps with another `question`, `higher`, `lower`, `noun` or `top`.
+
+    The twin of `tiewise report`. `study.json` keeps what is said, and another `top` changes its
+    column of `items.csv`.
+    """
+    about = replace(results.about, **said)
+    # Everybody is among the top of as many as there are.
+    about = replace(about, top=min(about.top, max(int(results.facts["items"]) - 1, 1)))
+    table = summarise(results.tree, about.top)
+    with _moved_into(results.folder) as new:
+        kept = [
+            name for name in ("parameters.csv", "areas.gpkg") if (results.folder / name).exists()
+        ]
+        for name in kept:
+            shutil.copy2(results.folder / name, new)
+        write_csv(table, new / "items.csv")
+        text = json.dumps(asdict(about), indent=2, ensure_ascii=False)
+        (new / "study.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+        write_report(Results(new, results.tree, about, results.facts), watch=watch)
+        for name in kept:
+            (new / name).unlink()
+    return results.folder / "report.html"
+
+
+@contextmanager
+def _moved_into(folder: Path, *, whole: bool = True) -> Iterator[Path]:
+    """A folder to write in; what is in it is moved into the other one when all went well.
+
+    A `whole` report replaces every picture there was.
+    """
+    try:
+        new = Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
+        try:
+            yield new
+            _move(new, folder, whole=whole)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise InputError(f"{folder} cannot be written ({why}); copy it and report there") from error
+
+
+def _move(new: Path, folder: Path, *, whole: bool) -> None:
+    fresh = {path.relative_to(new) for path in new.rglob("*") if path.is_file()}
+    (folder / "pictures").mkdir(exist_ok=True)
+    for path in sorted(fresh):
+        (new / path).replace(folder / path)
+    ours = {
+        Path("pictures", f"{name}.{kind}") for name in (*PICTURES, *TERM_PICTURES) for kind in KINDS
+    }
+    for path in ours - fresh if whole else ():  # an old picture beside a new page would mislead
+        (folder / path).unlink(missing_ok=True)
+
+
+def _embedded(picture: Picture, place: Path) -> Embedded:
+    """A picture saved as SVG and PNG, and the smaller of the two as a data URI."""
+    written = {kind: place / f"{picture.name}.{kind}" for kind in KINDS}
+    for path in written.values():
+        save(picture.figure, path)
+    kind = min(written, key=lambda kind: written[kind].stat().st_size)
+    inside = b64encode(written[kind].read_bytes()).decode()
+    width, height = (round(96 * float(inches)) for inches in picture.figure.get_size_inches())
+    return Embedded(
+        picture.title, picture.alt, width, height, f"data:{KINDS[kind]};base64,{inside}"
+    )
+
+
+def rendered(results: Results, pictures: dict[str, Embedded]) -> str:
+    """The page as one text, with its style, its script and its pictures inside."""
+    environment = _environment()
+    # Names that run from right to left must not turn the sentence around them.
+    names = [*results.items["name"], *labels(results.items, LONGEST)]
+    environment.filters["isolated"] = partial(isolated, names=names)
+    style, script = (_template(f"report.{kind}") for kind in ("css", "js"))
+    return environment.get_template("report.html.jinja").render(
+        **page(results), pictures=pictures, style=style, script=script,
+        style_hash=_fingerprint(style), script_hash=_fingerprint(script),
+    )  # fmt: skip
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    def seen(value: Any) -> Any:
+        # What the template calls safe is its own: the style, the script, pictures by the megabyte.
+        plain = isinstance(value, str) and not hasattr(value, "__html__")
+        return clean(value) if plain else value
+
+    environment = Environment(
+        loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, finalize=seen,
+    )  # fmt: skip
+    environment.filters.update(
+        capital=capital, signed=signed, percent=percent, full=_full, fixed=_fixed
+    )
+    return environment
+
+
+def _template(name: str) -> str:
+    return (files("tiewise.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _fingerprint(text: str) -> str:
+    """What the page's own rules call a text that they allow."""
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _full(value: float) -> str:
+    """A number in full, so that nothing is lost between the tables and the page."""
+    return "" if np.isnan(value) else repr(float(value)).removesuffix(".0")
+
+
+def _fixed(value: float, digits: int = 2) -> str:
+    return "–" if np.isnan(value) else f"{value:,.{digits}f}".replace("-", "−")

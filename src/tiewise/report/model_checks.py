@@ -1,0 +1,169 @@
+"""Can these results be believed: predictive checks and reliability in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tiewise.criticism.predictive_checks import Check
+from tiewise.posterior.predictions import Opinions
+from tiewise.posterior.reliability import reliability
+from tiewise.report.answer import listed
+from tiewise.report.folder import Results
+
+UNUSUAL, RARE = 0.05, 0.01
+"""p-values below which a check is worth a look, and below which it speaks against the model."""
+HIGH, FAIR = 0.8, 0.5
+
+
+class Finding(NamedTuple):
+    """One thing that speaks for the results or against them: `good`, `care` or `stop`."""
+
+    level: str
+    title: str
+    says: str
+    p: float | None = None
+
+
+class Belief(NamedTuple):
+    """A verdict on the results, and the findings behind it."""
+
+    level: str
+    says: str
+    findings: tuple[Finding, ...]
+
+
+def believed(results: Results) -> Belief | None:
+    """Whether the results can be believed, as far as the judgements themselves can tell.
+
+    None where nothing was checked: of a point estimate nothing can be made up.
+    """
+    if not results.checks:
+        return None
+    about = results.about
+    checked = [of_check(check, about.nouns) for check in results.checks]
+    against = [finding.title.lower() for finding in checked if finding.level == "stop"]
+    unusual = [finding.title.lower() for finding in checked if finding.level == "care"]
+    if against:
+        says = f"The model misses something: {listed(against)}."
+    elif unusual:
+        says = f"The model describes the answers, with one reservation: {listed(unusual)}."
+        says = says.replace("one reservation", "reservations") if len(unusual) > 1 else says
+    else:
+        says = "The model describes the answers: made-up ones look like those that were given."
+    level = "care" if against or unusual else "good"
+    return Belief(level, says, (of_reliability(results), *checked))
+
+
+def of_reliability(results: Results) -> Finding:
+    """How much of the differences between items is known."""
+    found = reliability(Opinions.of(results.tree).quality)
+    about = results.about
+    share = f"{100 * found:.0f} %"
+    known = (
+        f"Reliability is {found:.2f} (from 0 to 1): {share} of the variance between {about.nouns} "
+        "is known, and the rest is uncertainty."
+    )
+    if found >= HIGH:
+        return Finding("good", "Reliability", f"{known} That is usually taken to be enough.")
+    if found >= FAIR:
+        more = "That will do to tell the ends of the list apart, not neighbours on it."
+        return Finding("care", "Reliability", f"{known} {more}")
+    more = "That is little: more comparisons are needed before places on the list mean much."
+    return Finding("stop", "Reliability", f"{known} {more}")
+
+
+def of_check(check: Check, nouns: str) -> Finding:
+    """A predictive check in words."""
+    level = "stop" if check.p < RARE else "care" if check.p < UNUSUAL else "good"
+    title, says = WORDS[check.key](check, level == "good", nouns)
+    return Finding(level, title, says if level == "good" else f"{says} {odds(check.p)}", check.p)
+
+
+def odds(p: float) -> str:
+    """A p-value as how often it happens."""
+    if p >= RARE:
+        return (
+            f"If the model were right, about {round(100 * p)} of 100 studies would be as far out."
+        )
+    return "If the model were right, fewer than 1 of 100 studies would be as far out."
+
+
+def _range(check: Check, digits: int = 0) -> str:
+    return f"{check.low:.{digits}f} to {check.high:.{digits}f}"
+
+
+def _ties(check: Check, good: bool, nouns: str) -> tuple[str, str]:
+    if good:
+        return "Ties", f"Pairs of {nouns} near and far apart are called equal as often as expected."
+    return (
+        "Ties by difference",
+        f"Ties are not where the model expects them: {_where(check.parts)}.",
+    )
+
+
+def _where(parts: pd.DataFrame | None) -> str:
+    """In which piece the given answers are farthest from what is expected, in figures."""
+    assert parts is not None
+    wide = np.maximum(parts["high"] - parts["low"], 1e-9)
+    row = parts.iloc[int((np.abs(parts["observed"] - parts["middle"]) / wide).argmax())]
+    return (
+        f"of pairs that are {row['part']}, {row['observed']:.0f} % were called equal; "
+        f"{row['low']:.0f} to {row['high']:.0f} % expected"
+    )
+
+
+def _judges(check: Check, good: bool, nouns: str) -> tuple[str, str]:
+    told = (
+        f"their shares of ties spread by {check.observed:.0f} points (standard deviation), "
+        f"{_range(check)} expected"
+    )
+    if good:
+        return "Judges and ties", f"Judges use “about equal” alike: {told}."
+    if check.observed < check.middle:
+        return "Judges and ties", f"Judges use “about equal” more alike than expected: {told}."
+    return "Judges differ in ties", (
+        f"Judges use “about equal” more differently than chance explains: {told}. "
+        "What is said of ties is about an average of judges."
+    )
+
+
+def _triads(check: Check, good: bool, nouns: str) -> tuple[str, str]:
+    told = f"{check.observed:.1f} % of triads, {_range(check, 1)} % expected"
+    if good:
+        return "Circles", f"One scale is enough: circles (A over B over C over A) make up {told}."
+    if check.observed < check.middle:
+        return "Few circles", f"Answers are more consistent than expected: circles make up {told}."
+    return "Many circles", (
+        f"Answers go in circles (A over B over C over A) more than one scale explains: {told}. "
+        "Judges may weigh several things."
+    )
+
+
+def _order(check: Check, good: bool, nouns: str) -> tuple[str, str]:
+    told = f"chosen in {check.observed:.1f} % of decided answers, {_range(check, 1)} % expected"
+    if good:
+        return "Left and right", f"The side does not matter: the one on the left was {told}."
+    side = "left" if check.observed > check.middle else "right"
+    return "Left and right", f"Judges lean to the {side}: the one on the left was {told}."
+
+
+def _wins(check: Check, good: bool, nouns: str) -> tuple[str, str]:
+    if good:
+        return "Wins", f"All {nouns} win about as often as their estimates say."
+    return "Wins", (
+        f"Some {nouns} win more or less often than their estimates say: the prior may hold them "
+        "too close together, or to their neighbours."
+    )
+
+
+WORDS = {"ties": _ties, "judges": _judges, "triads": _triads, "order": _order, "wins": _wins}
+
+
+def said_of(findings: Sequence[Finding]) -> list[str]:
+    """Findings as lines for a terminal."""
+    marks = {"good": "ok  ", "care": "look", "stop": "miss"}
+    return [f"{marks[finding.level]}  {finding.title}: {finding.says}" for finding in findings]

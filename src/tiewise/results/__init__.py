@@ -1,1 +1,0 @@
-"""What may be said once a model has been explored."""

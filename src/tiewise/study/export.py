@@ -1,0 +1,169 @@
+"""Judgements out of a study, and older ones into it, as tables that others read."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tiewise.data.comparisons import Comparisons, read_comparisons
+from tiewise.errors import InputError
+from tiewise.study.judge_store import Store
+from tiewise.study.researcher_store import Ledger
+from tiewise.study.study import Study, write_items
+from tiewise.study.values import Kind, Outcome
+
+STATES = {"left": "selected", "right": "selected", "tie": "tied", "skip": "skipped"}
+COLUMNS = (
+    "comparison_id", "user_id", "item_1_id", "item_2_id", "selected_item_id", "state",
+    "kind", "shown_at", "answered_at", "undone_at",
+)  # fmt: skip
+OUTCOMES = {
+    "first": Outcome.LEFT, "second": Outcome.RIGHT, "tie": Outcome.TIE, "skip": Outcome.SKIP,
+}  # fmt: skip
+IMPORTED = "imported"
+ITEMS = "items.csv"
+
+
+def comparison_rows(store: Store, *, of_excluded: bool = False) -> Iterator[list[str]]:
+    """Judgements in the columns of the comparison interface; the first item stood on the left.
+
+    Those that count: without practice, what was taken back, and judges whom a researcher left out;
+    or else those judges' alone.
+    """
+    excluded = Ledger(store).excluded()
+    for row in store.rows():
+        if row["undone"] is not None or row["kind"] == Kind.PRACTICE:
+            continue
+        if (row["judge"] in excluded) != of_excluded:
+            continue
+        chosen = {"left": row["left"], "right": row["right"]}.get(row["outcome"], "")
+        yield [
+            str(row["judgement"]), row["judge"], row["left"], row["right"], chosen,
+            STATES[row["outcome"]], row["kind"], _moment(row["shown"]),
+            _moment(row["answered"]), _moment(row["undone"]),
+        ]  # fmt: skip
+
+
+def _moment(at: datetime | None) -> str:
+    return "" if at is None else at.isoformat(timespec="milliseconds")
+
+
+def export(study: Study, store: Store, out: str | Path) -> list[Path]:
+    """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv."""
+    return [export_one(study, store, name, out) for name in (*_tables(study, store), ITEMS)]
+
+
+def export_one(study: Study, store: Store, name: str, out: str | Path) -> Path:
+    """Write one of the tables of `export`."""
+    path = Path(out) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name == ITEMS:
+        write_items(study.items.values(), path)
+    else:
+        _write(path, *_tables(study, store)[name])
+    return path
+
+
+def _tables(study: Study, store: Store) -> dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]]:
+    """Columns and rows by name; rows are asked for when they are read."""
+    fields = [one.name for one in study.settings.judges.fields]
+    return {
+        "comparisons.csv": (COLUMNS, comparison_rows(store)),
+        "excluded.csv": (COLUMNS, comparison_rows(store, of_excluded=True)),
+        "judges.csv": (
+            ("user_id", "language", "consent", "consented_at", "withdrawn_at", "judgements",
+             "groups", "excluded", *fields), _judges(store, fields),
+        ),
+        "offers.csv": (
+            ("offer_id", "user_id", "left_id", "right_id", "kind", "shown_at", "closed_at"),
+            ([row["id"], row["judge"], row["left"], row["right"], row["kind"],
+              _moment(row["shown"]), _moment(row["closed"])] for row in store.offers()),
+        ),
+        "erased.csv": (
+            ("user_id", "erased_at", "judgements"),
+            ([row["judge"], _moment(row["at"]), row["judgements"]] for row in store.erasures()),
+        ),
+    }  # fmt: skip
+
+
+def judge_columns(study: Study, store: Store) -> dict[str, list[str]]:
+    """What is known of judges, column by column, as judges.csv has it."""
+    head, rows = _tables(study, store)["judges.csv"]
+    told = [list(map(str, row)) for row in rows]
+    return {name: [row[k] for row in told] for k, name in enumerate(head)}
+
+
+def _judges(store: Store, fields: Sequence[str]) -> Iterator[list[Any]]:
+    told, groups, excluded = store.told(), store.groups_known(), Ledger(store).excluded()
+    for row in store.people():
+        mine = told.get(row["id"], {})
+        yield [
+            row["id"], row["language"], row["consent"], _moment(row["consented"]),
+            _moment(row["withdrawn"]), row["judgements"], "; ".join(groups.get(row["id"], ())),
+            excluded.get(row["id"], ""), *(mine.get(name, "") for name in fields),
+        ]  # fmt: skip
+
+
+def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    beside = path.with_name(f".{path.name}.new")
+    with beside.open("w", encoding="utf-8", newline="") as file:
+        sheet = csv.writer(file, lineterminator="\n")
+        sheet.writerow(head)
+        sheet.writerows(rows)
+    beside.replace(path)
+
+
+def back_up(study: Study, store: Store, out: str | Path | None = None) -> Path:
+    """Copy the database to a file; by default to one in `backups`, named after the moment."""
+    moment = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+    path = Path(out) if out else study.folder / "backups" / f"study-{moment}.db"
+    if path.exists():
+        raise InputError(f"{path} is there already, and is not overwritten; name another file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    store.back_up(str(path))
+    return path
+
+
+def comparisons(store: Store) -> Comparisons:
+    """The judgements that count, as a fit reads them."""
+    import pandas as pd
+
+    rows = pd.DataFrame(list(comparison_rows(store)), columns=list(COLUMNS))
+    if rows.empty:
+        raise InputError("there are no judgements yet; send judges their link first")
+    return read_comparisons(rows)
+
+
+def bring_in(study: Study, store: Store, file: str | Path) -> int:
+    """Bring judgements from a file that `tiewise fit` reads into a study; how many."""
+    told = read_comparisons(file).rows()
+    strangers = {*told["first"], *told["second"]} - set(study.items)
+    if strangers:
+        some = ", ".join(map(repr, sorted(strangers)[:3]))
+        raise InputError(
+            f"{file}: {some} {'is' if len(strangers) == 1 else 'are'} not among the items of this "
+            "study; use the ids in its items.csv"
+        )
+    if told["judge"].isna().any():
+        raise InputError(f"{file} does not say who judged; name the column user_id or judge")
+    names = ("judge", "first", "second", "outcome")
+    rows = [
+        {"judge": judge, "left": first, "right": second, "outcome": OUTCOMES[outcome]}
+        for judge, first, second, outcome in zip(*(told[name] for name in names), strict=True)
+    ]
+    _refuse_again(file, rows, store)
+    return store.bring_in(rows, consent=IMPORTED)
+
+
+def _refuse_again(file: str | Path, rows: Sequence[Mapping[str, Any]], store: Store) -> None:
+    """Refuse a file whose every judgement is in the study: the same would be counted twice."""
+    names = ("judge", "left", "right", "outcome")
+    there = Counter(tuple(row[name] for name in names) for row in store.rows())
+    if rows and not Counter(tuple(row[name] for name in names) for row in rows) - there:
+        raise InputError(
+            f"{file}: its judgements are all in this study already; nothing to bring in"
+        )

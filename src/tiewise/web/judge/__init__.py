@@ -1,0 +1,1 @@
+"""The pages of a judge: arriving, judging pairs, leaving."""

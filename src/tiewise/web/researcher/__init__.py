@@ -1,0 +1,1 @@
+"""The pages of a researcher: signing in, watching the study, running it."""

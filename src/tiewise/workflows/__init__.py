@@ -1,0 +1,1 @@
+"""Whole journeys in one call: the Python twin of each command."""

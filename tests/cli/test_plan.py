@@ -1,0 +1,198 @@
+"""`tiewise plan`, typed: what it prints and writes, what it refuses, and how it is stopped."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tiewise.cli.main import main
+from tiewise.cli.plan import BETTER
+from tiewise.geo.areas import Areas
+from tiewise.model.quality_priors import Independent
+from tiewise.planning.accuracy import FIGURES
+from tiewise.planning.design import random_pair
+from tiewise.workflows.simulate import make_up
+
+QUICK = ("--precision", "0.2", "--workers", "1")
+DESIGN = ("--items", "10", "--judges", "4", "--per-judge", "15", "--spread", "2")
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory) -> str:
+    """The folder of a plan that is done: with the same words nothing is simulated again."""
+    folder = tmp_path_factory.mktemp("planned") / "plan"
+    done(*DESIGN, "--out", folder)
+    return str(folder)
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path, monkeypatch) -> Path:
+    """Every test sits at a desk with a map and nothing else."""
+    monkeypatch.chdir(tmp_path)
+    Areas.made_up(8, seed=5).to_gpkg("wards.gpkg")
+    return tmp_path
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(main, ["plan", *(str(word) for word in words)])
+
+
+def done(*words: object) -> str:
+    result = run(*words, *QUICK)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refusal(*words: object) -> str:
+    result = run(*words)
+    assert result.exit_code == 2, result.output
+    assert re.fullmatch(r"tiewise: .*\n", result.stderr), result.stderr
+    return result.stderr
+
+
+def test_a_list_is_planned_and_everything_is_written(planned):
+    said = done(*DESIGN, "--out", planned)
+    told = json.loads(Path(planned, "plan.json").read_text(encoding="utf-8"))
+    number = told["answers"]["independent"]["comparisons"]
+    flat = " ".join(said.split())
+    assert f"For a reliability of 0.80 collect about {number:,} comparisons" in flat
+    assert "Your 4 judges at 15 each make 60: reliability" in flat
+    assert "± standard error" in flat
+    with Path(planned, "plan.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {*FIGURES, *(f"{name}_error" for name in FIGURES)} <= set(rows[0])
+    assert [row["comparisons"] for row in rows if row["recommended"] == "true"] == [str(number)]
+    assert Path(planned, "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_nothing_is_written_unless_asked_for(desk, planned):
+    before = set(desk.iterdir())
+    said = done(*DESIGN)
+    assert set(desk.iterdir()) == before
+    # What is printed is the same for the same seed, written or not.
+    assert done(*DESIGN, "--out", planned).startswith(said)
+
+
+def test_json_is_printed_whole(planned):
+    told = json.loads(done(*DESIGN, "--out", planned, "--json"))
+    assert told["settings"]["per_judge"] == 15
+    assert told["words"][0].startswith("For a reliability of 0.80")
+
+
+def test_a_map_is_planned_with_both_priors_and_its_groups():
+    said = done(
+        "--areas", "wards.gpkg", "--judges", 30, "--knows", 3, "--ties", "0.2", "--spread", 9
+    )
+    flat = " ".join(said.split())
+    assert "Each item with its neighbours (network prior)" in said
+    assert "; with the network prior about " in flat
+    assert "each of 30 judges answers" in flat
+    assert "call them equal 20 %" in flat
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_fit_the_terminal(planned, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = done(*DESIGN, "--out", planned).splitlines()[:-1]  # the last is a path
+    assert max(map(len, lines)) <= width
+    head = next(line for line in lines if "reliability" in line)
+    assert ("hold truth" in head) == (width == 120)
+    assert "…" not in "".join(lines)
+
+
+def test_a_file_of_judgements_is_gone_on_from():
+    make_up("made", items=10, comparisons=80, seed=3)
+    said = done("--from", "made/comparisons.csv", "--judges", 20, "--reliability", "0.95")
+    assert "So far there are" in said
+    assert "more comparisons" in " ".join(said.split())
+
+
+def test_a_study_is_gone_on_from_with_its_own_settings(desk):
+    def study(*words: str) -> None:
+        result = CliRunner().invoke(main, list(words))
+        assert result.exit_code == 0, result.output
+
+    make_up("made", areas="wards.gpkg", comparisons=60, seed=4)
+    study("new", "green", "--areas", "wards.gpkg", "--question", "Which?", "--target", "12")
+    study("import", "green", "made/comparisons.csv")
+    told = json.loads(done("--from", "green", "--json", "--reliability", "0.9"))
+    assert told["settings"]["per_judge"] == 12
+    assert set(told["so_far"]) == {"independent", "network"}
+    assert told["words"][0].startswith("So far there are")
+
+
+def test_the_help_says_what_a_spread_means():
+    """Of two independent items without ties: the figures are those that are simulated from."""
+    items = tuple(map(str, range(30)))
+    told = [random_pair(Independent(items), 30, spread, 0.0).better for spread in (1, 2, 4)]
+    assert tuple(round(100 * share) for share in told) == BETTER
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--judges", 5), "say what is compared"),
+        (("--items", 1, "--judges", 5), "3 items or more, not 1"),
+        (("--items", 10, "--areas", "wards.gpkg", "--judges", 5), "--areas and --items both"),
+        (("--items", 10), "say how many judges"),
+        (("--items", 10, "--judges", 0), "--judges must be 1 or more"),
+        (("--items", 10, "--judges", 5, "--knows", 2), "--knows speaks of groups"),
+        (("--areas", "wards.gpkg", "--judges", 5, "--knows", 9), "1 to 4 of the groups"),
+        (("--items", 10, "--judges", 5, "--ties", "0.99"), "share of ties between 0 and 0.9"),
+        (("--items", 10, "--judges", 5, "--ties", "0.1", "--tie-tendency", 1), "leave one of"),
+        (("--items", 10, "--judges", 5, "--reliability", "1.2"), "reliability lies between"),
+        (("--items", 10, "--judges", 5, "--spread", "-1"), "--spread"),
+        (("--items", 10, "--judges", 5, "--skip", "1"), "skip a share"),
+        (("--items", 10, "--judges", 5, "--top", "10"), "top must be 1 to 9"),
+        (("--items", 10, "--judges", 5, "--policy", "best"), "--policy"),
+        (("--items", 10, "--judges", 5, "--id", "code"), "speak of a map"),
+        (("--from", "nowhere.csv", "--judges", 5), "nowhere.csv"),
+        (("--from", "wards.gpkg", "--items", 5, "--judges", 5), "leave --items out"),
+        (("--items", 10, "--judges", 5, "--out", "wards.gpkg"), "is a file"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(words, says):
+    assert says in refusal(*words)
+
+
+def test_what_judgements_tell_is_not_asked_for():
+    make_up("made", items=10, comparisons=80, seed=3)
+    said = refusal("--from", "made/comparisons.csv", "--judges", 5, "--spread", 2)
+    assert "--spread is learnt from the judgements" in said
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(desk):
+    """Stopped as a terminal stops it: the signal goes to every process of the command."""
+    words = [*DESIGN, "--precision", "0.05", "--workers", "2", "--out"]
+    command = [sys.executable, "-m", "tiewise.cli.main", "plan", *words]
+    journal = desk / "stopped" / "journal.jsonl"
+    process = subprocess.Popen(
+        [*command, "stopped"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+        # Tests that run in the background would hand on that the signal is to be ignored.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    patience = time.monotonic() + 300
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 6):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < patience
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert told == "tiewise: stopped; what is done is kept: the same command goes on\n"
+    for folder in ("stopped", "whole"):
+        subprocess.run([*command, folder], check=True, capture_output=True, timeout=600)
+    one, two = (Path(folder, "simulations.parquet").read_bytes() for folder in ("stopped", "whole"))
+    assert one == two

@@ -1,0 +1,329 @@
+"""Terms, sampled: calibration, regressions by other libraries, a published analysis, results."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from numpy.random import Generator, SeedSequence
+from scipy import special
+
+from engines.test_gibbs import IG, RANKS, judge_ranks
+from engines.test_hierarchical import TERMS as EVERY_TERM
+from engines.test_hierarchical import model_of
+from support.reference_formulas import LEVEL, monte_carlo_error, within_chance
+from tiewise.data.comparisons import read_comparisons
+from tiewise.data.counts import Counts
+from tiewise.engines import transport
+from tiewise.engines.base import Draws, Unsuited, unwatched
+from tiewise.engines.caron_doucet import CaronDoucet
+from tiewise.engines.gibbs import Gibbs
+from tiewise.engines.hierarchical import Layers
+from tiewise.engines.hierarchical_marginal import Climb
+from tiewise.engines.laplace import Laplace
+from tiewise.engines.maximum_likelihood import MaximumLikelihood
+from tiewise.engines.metropolis import Metropolis
+from tiewise.engines.transport import Patient, Transport
+from tiewise.errors import InputError
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Independent, Network
+from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread
+from tiewise.model.simulate import Truth, judged_again, random_pairs
+from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
+from tiewise.posterior.fit import fit
+
+# Simulation-based calibration: the truth is one more draw.
+
+MAP = Graph.grid(3, 4)
+TABLE = {"item": list(MAP.items), "x": np.linspace(-1, 1, 12) ** 3, "kind": list("aabbbccccaab")}
+JUDGES = {"p": "old", "q": "old", "r": "young", "s": "young"}
+CALIBRATED = {
+    "covariates": (Covariates(TABLE, "x + kind"),),
+    "shrunk covariates": (Covariates(TABLE, "x + kind", variance=HalfNormalSpread(1.0)),),
+    "order": (Order(),),
+    "groups": (Groups(JUDGES),),
+    "three groups": (Groups(JUDGES | {"s": "ancient"}),),
+    "sharpness": (Sharpness(),),
+    "thresholds": (Thresholds(),),
+    "all": (Covariates(TABLE, "x"), Order(), Groups(JUDGES), Sharpness(), Thresholds()),
+}
+
+
+def one_study(name: str, rng: Generator) -> tuple[BradleyTerry, Truth]:
+    """Eighty judgements by four judges of twelve areas, by a truth drawn from the prior."""
+    first, second = random_pairs(12, 80, rng)
+    counts = Counts.of(
+        MAP.items, first, second, np.ones(80), np.zeros(80),
+        stratum=rng.integers(4, size=80), strata=tuple(JUDGES), ordered=True,
+    )  # fmt: skip
+    model = BradleyTerry(
+        counts, Network(MAP), variance=IG, tie=Exponential(2.0), terms=CALIBRATED[name]
+    )
+    truth = Truth.of(model, rng)
+    return replace(model, counts=judged_again(model, truth, rng)), truth
+
+
+def told(model: BradleyTerry, quality, tie, variance, more) -> np.ndarray:
+    """A few qualities and a gap, δ, α², the likelihood, and a few of everything that terms have."""
+    likelihood = model.design.rows.log_likelihood(model.design.point(quality, tie, more))
+    rest = [value.reshape(-1, len(tie))[:4] for value in more.values()]
+    rows = [quality[:3], quality[:1] - quality[1:2], tie[None], variance[None], likelihood[None]]
+    return np.concatenate([*rows, *rest])
+
+
+def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
+    """Where the truth ranks among the last draws of as many chains."""
+    model, truth = one_study(name, rng)
+    how = {"draws": 50 * (RANKS + 1), "chains": RANKS + 1, "threads": 1}
+    seed = int(rng.integers(2**32))
+    try:
+        draws = Transport(**how).explore(model, SeedSequence(seed), unwatched)
+    except Unsuited:
+        draws = Patient(**how).explore(model, SeedSequence(seed), unwatched)
+    kept = {key: np.moveaxis(value[:RANKS, -1], 0, -1) for key, value in draws.more.items()}
+    ours = told(
+        model, draws.quality[:RANKS, -1].T, draws.tie[:RANKS, -1], draws.variance[:RANKS, -1], kept
+    )
+    known = {key: np.asarray(truth.more[key])[..., None] for key in kept}
+    at = truth.quality[:, None], np.array([truth.tie]), np.array([truth.variance])
+    return (ours < told(model, *at, known)).sum(axis=1)
+
+
+@pytest.mark.parametrize("name", ["covariates", "order", "groups", "sharpness", "thresholds"])
+def test_truth_is_one_more_draw(name):
+    generators = np.random.default_rng(2).spawn(30)
+    judge_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_truth_is_one_more_draw_over_a_hundred_studies(name):
+    generators = np.random.default_rng(3).spawn(100)
+    judge_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
+
+
+# Regressions by another library.
+
+
+def judged_by_columns() -> tuple[Counts, np.ndarray, np.ndarray]:
+    """Judgements that two columns explain, and the differences and answers of each."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(12, 2)) * [1.0, 30.0]
+    first, second = random_pairs(12, 400, rng)
+    apart = values[first] - values[second]
+    won = rng.uniform(size=400) < special.expit(apart @ [0.8, -0.02])
+    counts = Counts.of(MAP.items, first, second, won, ~won)
+    return counts, np.column_stack([apart, won]), values
+
+
+def test_covariates_alone_are_logistic_regression():
+    """No ties, next to no random part, flat priors: the mode is statsmodels' estimate."""
+    counts, rows, values = judged_by_columns()
+    witness = sm.Logit(rows[:, 2], rows[:, :2]).fit(disp=False)
+    table = {"item": list(MAP.items), "one": values[:, 0], "two": values[:, 1]}
+    term = Covariates(table, "one + two", variance=Fixed(1e8))
+    model = BradleyTerry(counts, variance=Fixed(1e-10), tie=None, terms=(term,))
+    layers = Layers(model)
+    mode = Climb(layers).mode(np.empty(0), close=1e-12)
+    ours = mode.point[layers.spans[1]] / model.design.columns.sd
+    assert np.allclose(ours, witness.params, rtol=1e-4)
+
+
+def test_coefficients_are_those_of_the_integral():
+    """Means and variances on a grid of the logistic likelihood, written out."""
+    counts, rows, values = judged_by_columns()
+    table = {"item": list(MAP.items), "one": values[:, 0], "two": values[:, 1]}
+    term = Covariates(table, "one + two", variance=Fixed(1e8))
+    model = BradleyTerry(counts, variance=Fixed(1e-10), tie=None, terms=(term,))
+    draws = Transport(draws=16_000, chains=8).explore(model, SeedSequence(2), unwatched)
+    witness = sm.Logit(rows[:, 2], rows[:, :2]).fit(disp=False)
+    ends = zip(witness.params - 6 * witness.bse, witness.params + 6 * witness.bse, strict=True)
+    sides = [np.linspace(*both, 61) for both in ends]
+    grid = np.stack(np.meshgrid(*sides, indexing="ij")).reshape(2, -1)
+    odds = np.where(rows[:, 2:] == 1, 1, -1) * (rows[:, :2] @ grid)
+    log = special.log_expit(odds).sum(axis=0)
+    weight = special.softmax(log)
+    ours = np.concatenate([draws.more["coefficient"], draws.more["coefficient"] ** 2], axis=-1)
+    known = np.concatenate([grid @ weight, grid**2 @ weight])
+    within_chance((ours.mean(axis=(0, 1)) - known) / monte_carlo_error(ours))
+
+
+# Seven teams of the American League, Eastern Division, 1987: wins and losses of the home team (row)
+# against each visitor (Agresti, Categorical Data Analysis, 2nd edition, 2002, table 10.10). The
+# estimates are those of its table 10.11 and the text beside it.
+
+TEAMS = ("Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore")
+AT_HOME = """
+    -    4-3  4-2  4-3  6-1  4-2  6-0
+    3-3  -    4-2  4-3  6-0  6-1  4-3
+    2-5  4-3  -    2-4  4-3  4-2  6-0
+    3-3  5-1  2-5  -    4-3  4-2  6-1
+    5-1  2-5  3-3  4-2  -    5-2  6-0
+    2-5  3-3  3-4  4-3  4-2  -    2-4
+    2-5  1-5  1-6  2-4  1-6  3-4  -
+"""
+PUBLISHED_SHARES = {
+    "Milwaukee": 0.220, "Detroit": 0.190, "Toronto": 0.164, "New York": 0.157, "Boston": 0.137,
+    "Cleveland": 0.088, "Baltimore": 0.044,
+}  # fmt: skip
+PUBLISHED_ADVANTAGE = 0.302
+
+
+def season() -> Counts:
+    rows = []
+    for home, line in enumerate(AT_HOME.split("\n")[1:-1]):
+        for away, games in enumerate(line.split()):
+            if games != "-":
+                rows.append((home, away, *(int(n) for n in games.split("-"))))
+    return Counts.of(TEAMS, *zip(*rows, strict=True), ordered=True)
+
+
+def test_home_advantage_is_the_published_one():
+    """Under flat priors the mode is the maximum-likelihood estimate in print."""
+    model = BradleyTerry(
+        season(), variance=Fixed(1e6), tie=None, terms=(Order(variance=Fixed(1e6)),)
+    )
+    layers = Layers(model)
+    mode = Climb(layers).mode(np.empty(0), close=1e-12)
+    quality, advantage = mode.point[:7], mode.point[7]
+    assert round(float(advantage), 3) == PUBLISHED_ADVANTAGE
+    shares = special.softmax(quality)
+    assert dict(zip(TEAMS, np.round(shares, 3), strict=True)) == PUBLISHED_SHARES
+
+
+def test_the_home_advantage_is_found_with_its_published_precision():
+    """A sensible prior hardly moves it: printed standard error 0.13."""
+    tree = fit(BradleyTerry(season(), tie=None, terms=(Order(),)), seed=2)
+    advantage = tree["posterior/order"].sel(advantage="first")
+    assert float(advantage.mean()) == pytest.approx(PUBLISHED_ADVANTAGE, abs=0.13 / 4)
+    assert float(advantage.std()) == pytest.approx(0.13, abs=0.13 / 5)
+
+
+# Results.
+
+
+def test_the_tree_has_what_terms_add():
+    tree = fit(model_of("all"), Transport(draws=400), seed=2)
+    posterior = tree["posterior"].dataset
+    assert posterior["coefficient"].dims == ("chain", "draw", "covariate")
+    assert posterior["order"].dims == ("chain", "draw", "advantage")
+    assert posterior["contrast"].dims == ("chain", "draw", "group", "item")
+    assert posterior["sharpness"].dims == posterior["threshold"].dims == ("chain", "draw", "judge")
+    assert list(posterior["judge"].to_numpy()) == ["p", "q", "r"]
+    assert list(posterior["group"].to_numpy()) == ["old", "young"]
+    assert np.allclose(posterior["contrast"].sum("group"), 0, atol=1e-12)
+    for name in ("contrast_variance", "sharpness_sd", "threshold_sd", "explained"):
+        assert posterior[name].dims == ("chain", "draw")
+        assert (posterior[name] > 0).all()
+    assert (posterior["explained"] < 1).all()
+    said = json.loads(tree.attrs["model"])["terms"]
+    for word in ("covariates x", "order", "groups", "sharpness", "thresholds"):
+        assert word in said
+
+
+def test_diagnostics_look_at_what_terms_add():
+    """Sharpnesses that never agree spoil the worst figures of a fit."""
+    from tiewise.posterior.diagnostics import worst
+
+    tree = fit(model_of("sharpness"), Transport(draws=400), seed=2)
+    before = worst(tree)
+    stuck = tree["posterior/sharpness"]
+    stuck.values[: len(stuck) // 4] += 5
+    after = worst(tree)
+    assert after[0] < before[0]
+    assert after[1] > 1.5 > before[1]
+
+
+def test_same_seed_same_draws_whatever_the_threads():
+    runs = [
+        Transport(draws=400, threads=n).explore(model_of("all"), SeedSequence(2), unwatched)
+        for n in (1, 2)
+    ]
+    assert np.array_equal(runs[0].quality, runs[1].quality)
+    for name, values in runs[0].more.items():
+        assert np.array_equal(values, runs[1].more[name])
+
+
+@pytest.mark.parametrize("name", EVERY_TERM)
+def test_a_draw_costs_few_gradients(name):
+    """Counted, not timed: no more steps than eight, and most trajectories accepted."""
+    model = replace(model_of(name), terms=EVERY_TERM[name] or (Order(),))
+    facts = Transport().explore(model, SeedSequence(2), unwatched).facts
+    assert facts["steps"] <= 8
+    assert facts["acceptance"] > 0.6
+
+
+@pytest.mark.parametrize(
+    "engine", [Gibbs(), Metropolis(), CaronDoucet(), Laplace(), MaximumLikelihood()]
+)
+def test_engines_that_know_no_terms_say_so(engine):
+    with pytest.raises(InputError, match=f"{engine.name} cannot.*Order.*transport") as refusal:
+        engine.explore(model_of("order"), SeedSequence(2), unwatched)
+    assert "\n" not in str(refusal.value)
+
+
+# Where large steps lead astray.
+
+
+def means(draws: Draws) -> np.ndarray:
+    parts = [draws.quality, draws.tie[..., None], *draws.more.values()]
+    flat = [part.reshape(*part.shape[:2], -1) for part in parts]
+    every = np.concatenate(flat, axis=-1)
+    every[..., : draws.quality.shape[-1]] -= draws.quality.mean(axis=-1, keepdims=True)
+    return every
+
+
+def test_patience_tells_the_same_story():
+    """Many small steps and few large ones, within Monte Carlo error."""
+    model = model_of("thresholds")
+    one, two = (
+        means(engine(draws=3000, chains=8).explore(model, SeedSequence(2), unwatched))
+        for engine in (Transport, Patient)
+    )
+    error = np.hypot(monte_carlo_error(one), monte_carlo_error(two))
+    within_chance((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error, LEVEL)
+
+
+def test_fit_turns_to_patience_and_says_so(monkeypatch):
+    monkeypatch.setattr(Transport, "steps", (1,))
+    monkeypatch.setattr(transport, "ANGLES", (3.0, 3.0, 3.0))
+    monkeypatch.setattr(transport, "POOREST", 0.9)
+    tree = fit(model_of("sharpness"), Transport(draws=400), seed=2)
+    assert tree.attrs["engine"] == "patient-transport"
+    assert any("unsuited" in said for said in json.loads(tree.attrs["warnings"]))
+
+
+def test_what_cannot_be_explored_is_refused(monkeypatch):
+    monkeypatch.setattr(transport, "POOREST", 1.1)
+    with pytest.raises(InputError, match="cannot be explored well") as refusal:
+        fit(model_of("sharpness"), Transport(draws=400), seed=2)
+    assert "\n" not in str(refusal.value)
+
+
+# Real studies.
+
+
+def test_women_and_men_of_dar_es_salaam_see_much_the_same(real):
+    """Contrasts are there, and small beside the qualities that both see."""
+    counts = read_comparisons(real("data/dar-es-salaam-comparisons.csv")).counts(by="judge_sex")
+    prior = Network(Graph.from_edges(real("data/dar-es-salaam-edges.csv")))
+    tree = fit(BradleyTerry(counts, prior, terms=(Groups(),)), seed=2)
+    assert tree.attrs["engine"] == "transport"
+    assert tree.attrs["rhat_max"] < 1.02
+    apart, whole = tree["posterior/contrast_variance"], tree["posterior/variance"]
+    assert 0 < float(apart.mean()) < float(whole.mean()) / 20
+
+
+def test_judges_of_south_yorkshire_tie_very_differently(real):
+    """Eight never tied and one tied 58 % of the time: thresholds are in that order."""
+    counts = read_comparisons(real("data/south-yorkshire-comparisons.csv")).counts(by="judge")
+    tree = fit(BradleyTerry(counts, Independent(), terms=(Sharpness(), Thresholds())), seed=2)
+    assert tree.attrs["rhat_max"] < 1.02
+    ties = np.bincount(counts.stratum, counts.ties, len(counts.strata))
+    told = np.bincount(counts.stratum, counts.ties + counts.wins_first + counts.wins_second)
+    middle = tree["posterior/threshold"].mean(("chain", "draw")).to_numpy()
+    assert middle[(ties == 0) & (told > 20)].max() < middle[np.argmax(ties / told)] / 3

@@ -1,0 +1,37 @@
+"""What the planner promises is what fresh studies give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tiewise.geo.graph import Graph
+from tiewise.jobs.run import Crew
+from tiewise.planning.design import StudyDesign
+
+ITEMS = tuple(str(k + 1) for k in range(12))
+
+
+@pytest.mark.slow
+def test_what_is_promised_is_kept(monkeypatch):
+    """200 fresh studies of the size recommended: every figure is within Monte Carlo error."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+    from benchmarks.promise import kept_promise
+
+    design = StudyDesign(
+        items=ITEMS,
+        graph=Graph.from_edges([(k + 1, (k + 1) % 12 + 1) for k in range(12)], ITEMS),
+        groups=tuple("abcd"[k % 4] for k in range(12)),
+        knows=2,
+        judges=5,
+        per_judge=12,
+        spread=3.0,
+        skip=0.05,
+        top=3,
+    )
+    found = kept_promise(design, seed=5, fresh=200, crew=Crew(2))
+    assert set(found) == {"independent", "network"}
+    for prior, told in found.items():
+        for name, one in told["figures"].items():
+            assert abs(one["z"]) < 4, (prior, name, one)

@@ -1,0 +1,133 @@
+"""Reliability: what it says holds where the truth is known; and the words on whether to go on."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+from tiewise.engines.base import unwatched
+from tiewise.engines.transport import Transport
+from tiewise.geo.areas import Areas
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Independent, Network
+from tiewise.model.scalar_priors import Fixed
+from tiewise.model.simulate import Truth, simulate_counts
+from tiewise.posterior.reliability import more_needed, reliability, rounded, verdict
+
+ITEMS = tuple(f"item {k}" for k in range(40))
+
+
+def body(comparisons: int, found: float, part: list[int] | None = None) -> dict:
+    return {
+        "items": ["a", "b", "c", "d"], "part": part or [0, 0, 0, 0], "reliability": found,
+        "answers": {"left": comparisons - 2, "right": 1, "tie": 1, "skip": 500},
+    }  # fmt: skip
+
+
+# The figure.
+
+
+def test_it_is_known_variance_over_all_variance():
+    """Means 3 and -3 (variance 9), each known to ±1 (variance 1): 9 of 10."""
+    level = np.tile([5.0, -2.0], 5000)[:, None]  # a common level says nothing of differences
+    wobble = np.repeat([1.0, -1.0], 5000)[:, None]
+    draws = level + np.array([[3.0, -3.0]]) + wobble * np.array([[1.0, -1.0]])
+    assert reliability(draws) == pytest.approx(0.9, abs=1e-3)
+
+
+def test_draws_of_nothing_but_noise_have_no_reliability():
+    draws = np.random.default_rng(3).normal(size=(50, 400))
+    # Means of 50 draws differ by chance, with a variance of 1/50, which is not knowledge.
+    assert reliability(draws) < 0.005
+    assert reliability(np.zeros((10, 3))) == 0
+
+
+@pytest.mark.parametrize("comparisons", [60, 200, 800])
+@pytest.mark.parametrize("prior", ["independent", "network"])
+def test_it_agrees_with_the_squared_correlation_of_estimate_and_truth(comparisons, prior):
+    """Over many studies, drawn from the prior that is fitted."""
+    areas = Graph.from_areas(Areas.made_up(40, seed=1))
+    believed = Independent(ITEMS) if prior == "independent" else Network(areas)
+    gaps = []
+    for seed in range(40):
+        rng = np.random.default_rng([seed, comparisons])
+        truth = Truth.drawn(believed, Fixed(2.0), Fixed(0.5), rng)
+        counts = simulate_counts(truth, comparisons, rng)
+        model = BradleyTerry(counts, believed, variance=Fixed(2.0), tie=Fixed(0.5))
+        draws = Transport(draws=400).explore(model, SeedSequence(seed), unwatched)
+        quality = draws.quality.reshape(-1, 40)
+        actual = np.corrcoef(quality.mean(axis=0), truth.quality)[0, 1] ** 2
+        gaps.append(reliability(quality) - actual)
+    error = np.std(gaps) / np.sqrt(len(gaps))
+    # A ratio of means is not a mean of ratios: among 40 items that is worth up to 0.02.
+    assert abs(np.mean(gaps)) < 3 * error + 0.02
+
+
+# How many more.
+
+
+def test_twice_the_comparisons_bring_a_half_to_two_thirds():
+    """The textbook case of Spearman and Brown."""
+    assert more_needed(0.5, 100, 2 / 3) == pytest.approx(100)
+    assert more_needed(0.75, 300, 0.9) == pytest.approx(600)
+
+
+def test_enough_needs_no_more_and_nothing_known_no_number():
+    assert more_needed(0.8, 100, 0.8) == 0
+    assert more_needed(0.0, 100, 0.8) == inf
+    assert more_needed(0.5, 100, 1.0) == inf
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(0.2, 1), (9.1, 10), (11, 11), (99.5, 100), (1200, 1200), (4213, 4300), (120_001, 130_000)],
+)
+def test_numbers_are_rounded_up_to_two_digits(number, said):
+    assert rounded(number) == said
+
+
+# The verdict.
+
+
+def test_enough():
+    told = verdict(body(400, 0.81), wanted=0.8)
+    assert told == (True, "Enough: reliability is 0.81, and 0.80 was wanted.", 0)
+
+
+def test_not_yet_says_about_how_many_more():
+    told = verdict(body(400, 0.5), wanted=0.8)
+    assert told.says == (
+        "Not yet: reliability is 0.50, and 0.80 is wanted; about 1,200 more comparisons."
+    )
+    assert (told.enough, told.more) == (False, 1200)
+
+
+def test_nearly_enough_is_not_rounded_up_to_enough():
+    told = verdict(body(400, 0.7998), wanted=0.8)
+    assert "is 0.79," in told.says
+    assert told.more == 1
+    assert told.says.endswith("about 1 more comparison.")
+
+
+def test_without_comparisons_or_with_few_no_number_is_given():
+    assert verdict(None, wanted=0.8) == (False, "Not yet: there are no comparisons.", None)
+    told = verdict(body(3, 0.9), wanted=0.8)
+    assert "too early" in told.says
+    assert (told.enough, told.more) == (False, None)
+    hopeless = verdict(body(400, 0.001), wanted=0.8)
+    assert "too early" in hopeless.says
+    assert hopeless.more is None
+
+
+def test_sets_that_nobody_compared_are_never_enough():
+    told = verdict(body(400, 0.99, part=[0, 0, 1, 1]), wanted=0.8)
+    assert not told.enough
+    assert "2 sets" in told.says
+
+
+def test_an_item_that_nobody_compared_is_no_set():
+    assert verdict(body(400, 0.9, part=[0, 0, 0, 1]), wanted=0.8).enough

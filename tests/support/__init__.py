@@ -1,0 +1,1 @@
+"""What several tests share: witnesses, servers, browsers, made-up results."""

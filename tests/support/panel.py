@@ -1,0 +1,76 @@
+"""Panels of judges with known habits, for tests that look at judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xarray import DataTree
+
+from tiewise.data.comparisons import Comparisons
+from tiewise.engines.transport import Transport
+from tiewise.geo.areas import Areas
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Network, Prior
+from tiewise.model.scalar_priors import Fixed
+from tiewise.model.simulate import Truth, random_pairs
+from tiewise.posterior.fit import fit
+from tiewise.posterior.tree import keep
+
+BAD = ("random", "left", "tie", "reversed")
+WORDS = np.array(["first", "tie", "second"], object)
+
+
+def network(wards: int) -> Network:
+    return Network(Graph.from_areas(Areas.made_up(wards, seed=3)))
+
+
+def honest(
+    truth: Truth, first: np.ndarray, second: np.ndarray, rng: np.random.Generator, *,
+    order: float = 0.0, tie: float | np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Answers written out from Rao and Kupper's formulas, perhaps with a lean to the first."""
+    gap = truth.quality[first] - truth.quality[second] + order
+    tie = truth.tie if tie is None else tie
+    win, lose = 1 / (1 + np.exp(tie - gap)), 1 / (1 + np.exp(tie + gap))
+    uniform = rng.uniform(size=len(first))
+    return (uniform >= win).astype(int) + (uniform >= 1 - lose)
+
+
+def crowd(
+    prior: Prior, rng: np.random.Generator, *, good: int, bad: Sequence[str] = (), each: int = 40,
+    variance: float = 2.0,
+) -> tuple[Truth, Comparisons]:  # fmt: skip
+    """Good judges and bad ones, each asked about as many random pairs; their name is their kind."""
+    truth = Truth.drawn(prior, Fixed(variance), Fixed(0.5), rng)
+    rows = []
+    for k, kind in enumerate(["good"] * good + list(bad)):
+        first, second = random_pairs(len(truth.items), each, rng)
+        said = honest(truth, first, second, rng)
+        habit = {
+            "good": said, "random": rng.integers(3, size=each), "left": np.zeros(each, int),
+            "tie": np.ones(each, int), "reversed": 2 - said,
+        }  # fmt: skip
+        rows.append((first, second, habit[kind], [f"{kind} {k}"] * each))
+    first, second, said, judge = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return truth, comparisons(truth, first, second, said, judge)
+
+
+def comparisons(
+    truth: Truth, first: np.ndarray, second: np.ndarray, said: np.ndarray, judge: np.ndarray
+) -> Comparisons:
+    names = np.array(truth.items, object)
+    return Comparisons.from_columns(
+        first=names[first], second=names[second], outcome=WORDS[said], judge=list(judge)
+    )
+
+
+def fitted(
+    told: Comparisons, prior: Prior, *, draws: int = 2000, seed: int = 1
+) -> tuple[BradleyTerry, DataTree]:
+    """A model and its posterior, with the record of who said what."""
+    model = BradleyTerry(told.counts(), prior)
+    tree = fit(model, Transport(draws=draws), seed=seed)
+    keep(tree, model, told)
+    return model, tree

@@ -1,0 +1,420 @@
+"""Running a study: phases as judges meet them, links, fellow researchers, downloads, papers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from support.form_browser import Visitor
+from tiewise.cli.main import main
+from tiewise.geo.areas import Areas
+from tiewise.study.create import new_study
+from tiewise.study.export import bring_in
+from tiewise.study.researcher_store import Ledger, Phase
+from tiewise.study.snapshot_store import Snapshots
+from tiewise.study.study import Study
+from tiewise.web.app import make_app
+from tiewise.web.phase_cache import Doors
+from tiewise.web.rendering import language
+from tiewise.web.researcher import report_job
+from tiewise.workflows.simulate import make_up
+
+
+@pytest.fixture
+def study(tmp_path) -> Study:
+    Areas.made_up(8, seed=5).to_gpkg(tmp_path / "wards.gpkg")
+    made = new_study(
+        tmp_path / "green", question="Which is greener?", title="Green wards",
+        areas=tmp_path / "wards.gpkg",
+    )  # fmt: skip
+    path = made.folder / "study.toml"
+    text = path.read_text(encoding="utf-8").replace('["en"]', '["en", "ar"]')
+    path.write_text(text.replace("target = 30", "target = 3"), encoding="utf-8")
+    return Study.open(made.folder)
+
+
+@pytest.fixture
+def app(study):
+    return make_app(study, study.store(), secret="k" * 40)
+
+
+@pytest.fixture
+def ada(app) -> Visitor:
+    return Visitor(app).sign_in()
+
+
+def at_run(who: Visitor) -> Visitor:
+    who.get("/watch/run")
+    return who
+
+
+def outcomes(study: Study) -> list[str]:
+    return [row["outcome"] for row in study.store().rows() if row["undone"] is None]
+
+
+def trail(app) -> list[tuple[str, str]]:
+    return [(deed["what"], deed["about"]) for deed in app.state.site.ledger.deeds()]
+
+
+# Phases.
+
+
+def test_a_pause_keeps_the_answer_on_the_screen_and_shows_no_new_pair(app, study, ada):
+    judge = Visitor(app).join()
+    at_run(ada).send("/watch/phase", "paused", reason="holiday")
+    assert "The study is paused" in ada.answer.text
+    judge.judge("left")
+    assert outcomes(study) == ["left"]
+    assert judge.heading == language("en").say("shut.paused_title")
+    for path in ("/pair", "/groups", "/begin"):
+        judge.get(path)
+        assert judge.heading == language("en").say("shut.paused_title"), path
+        assert 'name="outcome"' not in judge.answer.text
+    at_run(ada).send("/watch/phase", "open")
+    judge.get("/pair")
+    judge.names()
+    assert ("set phase", "paused") in trail(app)
+
+
+def test_a_closed_study_takes_no_answer_and_gives_thanks(app, study, ada):
+    judge = Visitor(app).join()
+    at_run(ada).send("/watch/phase", "closed")
+    judge.judge("left")
+    assert outcomes(study) == []
+    assert judge.heading == language("en").say("shut.closed_title")
+    assert "Thank you" in judge.answer.text
+    assert judge.get("/thanks").status_code == 200
+    assert "/undo" not in [form.action for form in judge.page.forms]
+
+
+def test_undo_waits_for_the_study_to_open(app, study, ada):
+    """Or an answer would be taken back and its pair not shown."""
+    judge = Visitor(app).join()
+    judge.judge("left")
+    at_run(ada).send("/watch/phase", "paused")
+    assert judge.send("/undo").status_code == 409
+    assert outcomes(study) == ["left"]
+
+
+@pytest.mark.parametrize("phase", ["paused", "closed"])
+def test_nobody_signs_up_while_it_is_not_open(app, study, ada, phase):
+    new = Visitor(app)
+    new.get("/begin")
+    at_run(ada).send("/watch/phase", phase)
+    assert new.send("/begin", consent="1").status_code == 409
+    assert list(study.store().people()) == []
+    new.get("/")
+    assert language("en").say(f"shut.{phase}") in new.answer.text
+    assert not any(href == "/begin" for _, href in new.page.links)
+
+
+@pytest.mark.parametrize("phase", ["paused", "closed"])
+def test_a_judge_can_always_withdraw(app, study, ada, phase):
+    judge = Visitor(app).join()
+    judge.judge("left")
+    at_run(ada).send("/watch/phase", phase)
+    judge.get("/withdraw")
+    judge.send("/withdraw", erase="all")
+    assert judge.path == "/withdrawn"
+    assert outcomes(study) == []
+
+
+@pytest.mark.parametrize("phase", ["paused", "closed"])
+def test_the_page_speaks_the_judges_language(app, ada, phase):
+    judge = Visitor(app).join()
+    at_run(ada).send("/watch/phase", phase)
+    judge.get("/pair?language=ar")
+    assert judge.heading == language("ar").say(f"shut.{phase}_title")
+    assert 'dir="rtl"' in judge.answer.text
+
+
+def test_the_phase_is_asked_for_once_a_second(study):
+    ledger, time_ = Ledger(study.store()), [0.0]
+    doors = Doors(ledger, clock=lambda: time_[0])
+    assert doors.phase() == Phase.OPEN
+    ledger.set_phase(Phase.CLOSED)
+    time_[0] = 0.9
+    assert doors.phase() == Phase.OPEN
+    time_[0] = 1.0
+    assert doors.phase() == Phase.CLOSED
+
+
+def test_a_phase_that_is_none_is_refused(app, ada):
+    answer = at_run(ada).post("/watch/phase", {"token": ada.token, "phase": "ajar"})
+    assert answer.status_code == 400
+    assert app.state.site.ledger.phase() == Phase.OPEN
+
+
+# Researchers and links.
+
+
+def test_a_researcher_lets_another_one_in(app, ada):
+    at_run(ada).send("/watch/researchers", name="Ben <b>")
+    link = re.search(r'value="(http://study\.test/sign-in/[0-9a-f]{32})"', ada.answer.text)[1]
+    ben = Visitor(app)
+    path = link.removeprefix("http://study.test")
+    ben.get(path)
+    ben.send(path)
+    assert "Ben &lt;b&gt;" in ben.answer.text
+    assert "Ben <b>" not in ben.answer.text
+    at_run(ada).send("/watch/researchers/remove", name="Ben <b>")
+    assert "can no longer sign in" in ada.answer.text
+    assert ben.get("/watch").url.path == "/sign-in"
+
+
+def test_a_link_for_oneself_works_on_another_device(app, ada):
+    at_run(ada).send("/watch/link")
+    path = "/sign-in/" + re.search(r"sign-in/([0-9a-f]{32})", ada.answer.text)[1]
+    phone = Visitor(app)
+    phone.get(path)
+    phone.send(path)
+    assert phone.get("/watch").url.path == "/watch"
+    assert ada.get("/watch").url.path == "/watch"
+
+
+def test_the_last_researcher_is_not_removed(app, ada):
+    at_run(ada)
+    assert "/watch/researchers/remove" not in [form.action for form in ada.page.forms]
+    answer = ada.post("/watch/researchers/remove", {"token": ada.token, "name": "Ada"})
+    assert answer.status_code == 422
+    assert "the only researcher" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "complaint"),
+    [
+        ("share", {"label": ""}, "whom it is for"), ("api", {"label": "x" * 101}, "whom it is for"),
+        ("share", {"label": "x", "days": "0"}, "number of days"),
+        ("api", {"label": "x", "days": "1e3"}, "number of days"),
+        ("share", {"label": "x", "days": "99999"}, "number of days"),
+    ],
+)  # fmt: skip
+def test_a_link_wants_a_label_and_days_that_are_some(app, ada, kind, form, complaint):
+    answer = at_run(ada).post("/watch/links", {"token": ada.token, "kind": kind, **form})
+    assert answer.status_code == 422
+    assert complaint in answer.text
+
+
+def test_a_shared_link_is_shown_once_opens_one_page_and_is_ended(app, ada):
+    at_run(ada)
+    ada.post("/watch/links", {"token": ada.token, "kind": "share", "label": "council", "days": "9"})
+    secret = re.search(r"/shared/([0-9a-f]{32})", ada.answer.text)[1]
+    partner = Visitor(app)
+    assert partner.get(f"/shared/{secret}").status_code == 200
+    assert partner.get("/watch").url.path == "/sign-in"
+    assert partner.get("/api/v1/", headers={"authorization": f"Bearer {secret}"}).status_code == 401
+    page = at_run(ada).answer.text
+    assert secret not in page
+    assert "council" in page
+    ada.send("/watch/links/end")
+    assert partner.get(f"/shared/{secret}").status_code == 404
+    assert ("make share link", "council") in trail(app)
+    assert ("end share link", "council") in trail(app)
+
+
+def test_the_trail_tells_who_did_what(app, ada):
+    at_run(ada).send("/watch/phase", "paused", reason="a <b>holiday</b>")
+    app.state.site.ledger.note("download", "by hand")
+    page = ada.get("/watch/trail").text
+    for words in ("set phase", "paused", "a &lt;b&gt;holiday", "Ada", "command line"):
+        assert words in page
+
+
+# Downloads.
+
+
+@pytest.fixture
+def judged(study, tmp_path) -> Study:
+    make_up(tmp_path / "old", areas=study.folder / "areas.gpkg", comparisons=60, judges=4)
+    bring_in(study, study.store(), tmp_path / "old" / "comparisons.csv")
+    return study
+
+
+def test_tables_are_those_of_the_command(app, ada, judged, tmp_path):
+    assert CliRunner().invoke(main, ["export", str(judged.folder), "--out", str(tmp_path / "x")])
+    packed = zipfile.ZipFile(io.BytesIO(ada.get("/watch/download/export.zip").content))
+    names = sorted(path.name for path in (tmp_path / "x").iterdir())
+    assert sorted(packed.namelist()) == names
+    assert len(names) == 6
+    for name in names:
+        wanted = (tmp_path / "x" / name).read_bytes()
+        answer = ada.get(f"/watch/download/{name}")
+        assert answer.content == wanted
+        assert packed.read(name) == wanted
+        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+        assert ("download", name) in trail(app)
+    rows = list(csv.DictReader(io.StringIO(ada.get("/watch/download/comparisons.csv").text)))
+    assert len(rows) == 60
+
+
+@pytest.mark.parametrize("name", ["study.db", "secret", "..%2fsecret", "study.toml", "%00", "x"])
+def test_nothing_else_is_downloaded(app, ada, judged, name):
+    assert ada.get(f"/watch/download/{name}").status_code == 404
+    assert "download" not in [what for what, _ in trail(app)]
+
+
+def test_there_is_no_paper_before_it_is_made(ada):
+    assert ada.get("/watch/download/briefing.pdf").status_code == 404
+    assert "briefing.pdf" not in at_run(ada).answer.text
+
+
+def patiently(sign: Callable[[], bool]) -> None:
+    """Wait for a sign, with patience for a busy machine."""
+    for _ in range(3000):
+        if sign():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it never came")
+
+
+def test_papers_are_made_by_a_process_and_downloaded(app, ada, judged):
+    assert at_run(ada).send("/watch/papers").status_code == 200
+    assert "Being made" in ada.answer.text
+    assert '<noscript><meta http-equiv="refresh"' in ada.answer.text
+    ada.post("/watch/papers", {"token": ada.token})  # again, meanwhile: no second one
+    patiently(lambda: "Being made" not in at_run(ada).answer.text)
+    compared = sum(outcome != "skip" for outcome in outcomes(judged))
+    assert f"From {compared} judgements, " in ada.answer.text
+    assert 'class="fault"' not in ada.answer.text
+    assert ada.get("/watch/download/briefing.pdf").content.startswith(b"%PDF-")
+    report = ada.get("/watch/download/report.html")
+    assert "Which is greener?" in report.text
+    assert "attachment" in report.headers["content-disposition"]
+    assert [what for what, _ in trail(app)].count("make report") == 1
+    first = report_job.state_of(judged.store())
+    facts = json.loads((judged.folder / "papers" / first.folder / "fit.json").read_text())
+    assert facts["comparisons"] == first.comparisons
+
+
+def test_a_failure_is_told_in_its_own_line(app, ada, study):
+    at_run(ada).send("/watch/papers")
+    patiently(lambda: "Being made" not in at_run(ada).answer.text)
+    assert "There are no judgements yet; send judges their link first." in ada.answer.text
+    assert not any((study.folder / "papers").glob("*"))
+
+
+def test_papers_find_a_database_elsewhere(study, postgresql):
+    store = study.store(postgresql())
+    assert report_job.start(study, store)
+    patiently(lambda: not report_job.state_of(store).being_made)
+    assert "no judgements yet" in report_job.state_of(store).fault
+    assert not (study.folder / "study.db").exists()
+
+
+def test_only_one_making_at_a_time_over_all_processes(study):
+    elsewhere = Snapshots(study.store())
+    assert elsewhere.take(report_job.TASK, "another process", 600)
+    assert not report_job.start(study, study.store())
+    assert report_job.state_of(study.store()).being_made
+
+
+def test_a_making_whose_site_goes_ends_with_it(judged):
+    """Its standard input is all that ties it to the site."""
+    store = judged.store()
+    snapshots = Snapshots(store)
+    assert snapshots.take(report_job.TASK, "me", 600)
+    address = store.engine.url.render_as_string(hide_password=False)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tiewise.web.researcher.report_job", str(judged.folder), "me"],
+        env=os.environ | {report_job.ADDRESS: address}, stdin=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdin.close()
+    process.wait(300)
+    assert snapshots.holder(report_job.TASK) is None
+    assert report_job.state_of(store).fault == report_job.CUT_OFF
+    assert report_job.state_of(store).made is None
+
+
+def test_a_making_that_was_killed_is_told_as_cut_off(judged, monkeypatch):
+    started = []
+    real = subprocess.Popen
+    monkeypatch.setattr(
+        report_job.subprocess, "Popen", lambda *a, **k: started.append(real(*a, **k)) or started[-1]
+    )
+    monkeypatch.setattr(report_job, "LEASE_SECONDS", 0.5)
+    store = judged.store()
+    assert report_job.start(judged, store)
+    started[0].send_signal(signal.SIGKILL)
+    patiently(lambda: not report_job.state_of(store).being_made)
+    assert report_job.state_of(store).fault == report_job.CUT_OFF
+
+
+@pytest.mark.parametrize(
+    ("code", "lines", "said"),
+    [
+        (2, ["tiewise: note: slow", "tiewise: no such thing; try another"],
+         "No such thing; try another."),
+        (2, ["odd"], report_job.OURS), (1, ["Traceback", "tiewise: x"], report_job.OURS),
+        (-9, [], report_job.OURS),
+    ],
+)  # fmt: skip
+def test_a_complaint_is_the_commands_own(code, lines, said):
+    assert report_job.complaint(code, lines) == said
+
+
+# On the command line.
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_the_phase_is_told_and_set(study):
+    assert run("phase", study.folder).stdout == "open\n"
+    assert run("phase", study.folder, "closed", "--reason", "done").stdout == "closed\n"
+    assert Ledger(study.store()).phase() == Phase.CLOSED
+    assert run("phase", study.folder, "ajar").exit_code == 2
+
+
+def test_a_researcher_is_invited_by_command(study, app):
+    said = run("invite-researcher", study.folder, "--name", "Ada", "--url", "https://s.org/").stdout
+    assert re.fullmatch(r"https://s\.org/sign-in/[0-9a-f]{32}\n", said)
+    assert Visitor(app).get(said.strip().removeprefix("https://s.org")).status_code == 200
+    assert run("invite-researcher", study.folder, "--name", " ").exit_code == 2
+
+
+def test_judges_are_left_out_and_taken_back_by_command(judged):
+    judge = sorted({row["judge"] for row in judged.store().rows()})[0]
+    assert run("exclude", judged.folder, judge).exit_code == 2
+    assert run("exclude", judged.folder, judge, "--reason", "always left").exit_code == 0
+    quick = ("--engine", "laplace", "--draws", "100", "--no-report", "--seed", "1", "--json")
+    fitted = run("fit", judged.folder, *quick)
+    assert "Left out, as a researcher decided: 1 judge\n" in fitted.stderr
+    assert json.loads(fitted.stdout)["judges"] == 3
+    assert run("include", judged.folder, judge).exit_code == 0
+    assert "Left out" not in run("fit", judged.folder, *quick, "--force").stderr
+    refused = run("exclude", judged.folder, "nobody", "--reason", "x")
+    assert (refused.exit_code, refused.stderr) == (
+        2, "tiewise: there is no judge 'nobody' in this study\n",
+    )  # fmt: skip
+
+
+def test_a_token_is_made_by_command(study, app):
+    token = run("api-token", study.folder, "--label", "R", "--days", "3").stdout.strip()
+    answer = Visitor(app).get("/api/v1/study", headers={"authorization": f"Bearer {token}"})
+    assert answer.json()["title"] == "Green wards"
+
+
+def test_where_it_is_no_study_every_command_says_so(tmp_path):
+    nowhere = Path(tmp_path, "nowhere")
+    for words in (
+        ("phase", nowhere), ("invite-researcher", nowhere, "--name", "x"),
+        ("api-token", nowhere, "--label", "x"), ("exclude", nowhere, "j", "--reason", "x"),
+        ("include", nowhere, "j"),
+    ):  # fmt: skip
+        refused = run(*words)
+        assert refused.exit_code == 2
+        assert "is no study" in refused.stderr

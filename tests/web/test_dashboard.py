@@ -1,0 +1,763 @@
+"""What researchers and partners are told: figures from facts, and pages without scripts."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+import shapely
+
+from study.test_judge_store import come, say
+from support.form_browser import Visitor
+from support.snapshots import add_snapshot, body, judge_row
+from tiewise.geo.areas import Areas
+from tiewise.pairing.policies import Pick
+from tiewise.study.activity import Day, Pace
+from tiewise.study.create import new_study
+from tiewise.study.export import comparison_rows
+from tiewise.study.judge_store import Store, now
+from tiewise.study.researcher_store import Ledger, Opens, Phase
+from tiewise.study.snapshot_store import Snapshots
+from tiewise.study.study import Item, Study
+from tiewise.study.values import Kind, Outcome
+from tiewise.web.app import make_app
+from tiewise.web.live.cache import Failure, written_failure, written_rows
+from tiewise.web.researcher import charts, choropleth, wording
+from tiewise.web.researcher.estimates import (
+    Estimate,
+    connection,
+    ends,
+    estimates,
+    nouns,
+    ordered,
+    thinnest,
+)
+from tiewise.web.researcher.forecast import Forecast, forecast, pace, told
+from tiewise.web.researcher.history import MISSING, Past, extremes, spread
+from web.test_judge_pages import edited
+
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+AB, BC = Pick("a", "b"), Pick("b", "c")
+
+
+def days(*counts: int) -> list[Day]:
+    """Comparisons of consecutive days, today last."""
+    return [
+        Day(NOON.date() - timedelta(days=back), count)
+        for back, count in zip(range(len(counts) - 1, -1, -1), counts, strict=True)
+    ]
+
+
+def row(key: int = 0, **other) -> Estimate:
+    made = {
+        "key": key, "item": str(key), "name": f"ward {key}", "group": "", "rank": key + 1,
+        "rank_low": 1, "rank_high": 9, "median": 0.0, "low": -0.5, "high": 0.5, "sd": 0.25,
+        "top": 0.5, "comparisons": 10, "part": 0,
+    }  # fmt: skip
+    return Estimate(**made | other)
+
+
+# When it will be enough.
+
+
+def test_the_pace_is_that_of_the_last_week_and_no_older():
+    """Six and a half days with 650 comparisons are a hundred a day, whatever was before."""
+    counted = days(5000, *[100] * 6, 50)
+    assert pace(counted, begun=NOON - timedelta(days=60), now=NOON) == pytest.approx(100)
+
+
+def test_a_study_younger_than_a_week_has_the_pace_since_it_began():
+    assert pace(days(30, 50), begun=NOON - timedelta(days=1), now=NOON) == pytest.approx(80)
+
+
+def test_the_first_minutes_are_no_pace_yet():
+    """Five answers in five minutes are counted as five in an hour, not sixty."""
+    found = pace(days(5), begun=NOON - timedelta(minutes=5), now=NOON)
+    assert found == pytest.approx(5 * 24)
+
+
+def test_the_goal_is_reached_on_the_day_that_division_says():
+    found = forecast(
+        1000, 700, days(*[100] * 6, 50), begun=NOON - timedelta(days=60), now=NOON
+    )  # fmt: skip
+    assert found.left == 300
+    assert found.on == date(2026, 3, 13)  # three days at a hundred a day
+    assert told(found, NOON) == (
+        "At the pace of the last days (100 a day) it is reached in 3 days, around 13 March 2026."
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Forecast(10.0, 0, None), "reached"),
+        (Forecast(0.0, 5, None), "Nobody has judged in the last 7 days"),
+        (Forecast(1.5, 9000, None), "more than a year"),
+        (Forecast(90.0, 2, NOON.date()), "later today"),
+        (Forecast(90.0, 80, date(2026, 3, 11)), "tomorrow"),
+    ],
+)
+def test_a_forecast_is_honest_in_words(found, words):
+    assert words in told(found, NOON)
+
+
+def test_without_anybody_lately_there_is_no_day():
+    quiet = days(500, *[0] * 9)
+    found = forecast(1000, 500, quiet, begun=NOON - timedelta(days=9), now=NOON)
+    assert found == Forecast(0.0, 500, None)
+
+
+def test_what_would_take_more_than_a_year_has_no_day():
+    slow = forecast(10_000, 1, days(1), begun=NOON - timedelta(days=1), now=NOON)
+    assert slow.on is None
+    assert slow.left == 9999
+
+
+# Who did what when.
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request, tmp_path):
+    """An empty database of each kind."""
+    url = (
+        f"sqlite:///{tmp_path / 'pace.db'}"
+        if request.param == "sqlite"
+        else request.getfixturevalue("postgresql")()
+    )
+    opened = Store(url)
+    yield opened
+    opened.close()
+
+
+def test_days_count_what_a_fit_would_count(store):
+    """No practice, no skips, nothing taken back, nobody left out; the export is the witness."""
+    good, bad = come(store), come(store)
+    say(store, good, AB, Outcome.LEFT, Kind.PRACTICE)
+    say(store, good, AB, Outcome.LEFT)
+    say(store, good, BC, Outcome.TIE)
+    say(store, good, Pick("a", "c"), Outcome.SKIP)
+    say(store, good, Pick("c", "d"), Outcome.RIGHT)
+    store.undo(good)
+    say(store, bad, AB, Outcome.RIGHT)
+    Ledger(store).exclude(bad.id, "clicked at random")
+    counted = [one for one in comparison_rows(store) if one[5] != "skipped"]
+    assert len(counted) == 2
+    assert Pace(store).tally().days == [Day(now().date(), 2)]
+
+
+def test_days_are_told_apart_and_in_order(store):
+    """Times are UTC, to the day on which they fall there."""
+    late = datetime(2026, 3, 8, 23, 59, 59, tzinfo=UTC)
+    store.bring_in(
+        [
+            {"judge": "j", "left": "a", "right": "b", "outcome": "tie", "answered": at}
+            for at in (NOON, late, late + timedelta(seconds=1), NOON)
+        ],
+        consent="1",
+    )
+    assert Pace(store).tally().days == [
+        Day(date(2026, 3, 8), 1), Day(date(2026, 3, 9), 1), Day(date(2026, 3, 10), 2),
+    ]  # fmt: skip
+    assert Pace(store).tally().begun == late
+
+
+def test_turnout_counts_judges_once_and_by_when_they_were_last_there(store):
+    rows = [
+        {"judge": judge, "left": "a", "right": "b", "outcome": "left", "answered": NOON - back}
+        for judge, back in [
+            ("old", timedelta(days=3)), ("today", timedelta(hours=5)), ("now", timedelta(0)),
+            ("now", timedelta(minutes=1)), ("now", timedelta(days=2)),
+        ]
+    ]  # fmt: skip
+    store.bring_in(rows, consent="1")
+    come(store)  # who has not judged yet
+    assert Pace(store).tally().turnout(NOON) == (3, 2, 1)
+
+
+def test_before_the_first_judgement_there_are_no_days(store):
+    assert Pace(store).tally().days == []
+    assert Pace(store).tally().begun is None
+    assert Pace(store).tally().turnout(NOON) == (0, 0, 0)
+
+
+# Items in words.
+
+
+def studied(*named: tuple[str, str]) -> dict[str, Item]:
+    return {id_: Item(id_, name) for id_, name in named}
+
+
+def test_the_highest_comes_first_and_names_that_are_shared_have_their_id(tmp_path):
+    items = studied(("1", "Mill"), ("2", "Mill"), ("3", "Kiln"))
+    found = estimates(
+        body(["1", "2", "3", "gone"], [0.1, 0.7, -0.8, 5.0]), Study(tmp_path, None, items)
+    )
+    assert [one.name for one in found] == ["Mill (2)", "Mill (1)", "Kiln"]
+    assert [one.key for one in found] == [1, 0, 2]
+
+
+def test_a_side_is_taken_only_by_the_whole_interval():
+    assert row(low=0.1, high=1).side == "above"
+    assert row(low=-1, high=-0.1).side == "below"
+    assert row(low=-0.1, high=1).side == ""
+
+
+def test_the_thinnest_are_those_with_the_fewest_comparisons():
+    rows = [row(k, comparisons=count) for k, count in enumerate([9, 3, 5, 0, 7])]
+    assert [one.comparisons for one in thinnest(rows, 3)] == [0, 3, 5]
+
+
+def test_a_short_list_is_shown_whole():
+    assert [len(part) for part in ends([row(k) for k in range(16)])] == [16, 0]
+    assert [len(part) for part in ends([row(k) for k in range(17)])] == [10, 5]
+
+
+def test_tables_are_ordered_as_their_headings_say():
+    rows = [
+        row(0, name="b", rank=1, median=0.3, sd=0.1, comparisons=5),
+        row(1, name="A", rank=2, median=0.1, sd=0.3, comparisons=4),
+        row(2, name="c", rank=2, median=0.2, sd=0.2, comparisons=6),
+    ]
+    found = {by: [one.key for one in ordered(rows, by)] for by in ("rank", "name", "uncertainty")}
+    assert found == {"rank": [0, 2, 1], "name": [1, 0, 2], "uncertainty": [1, 2, 0]}
+    assert [one.key for one in ordered(rows, "comparisons")] == [1, 0, 2]
+
+
+def test_one_connected_whole_is_said_to_be_one():
+    found = connection([row(0), row(1)], ("ward", "wards"))
+    assert found.whole
+    assert found.says.startswith("All wards are connected")
+
+
+def test_parts_that_nobody_compared_with_each_other_are_named():
+    rows = [row(0), row(1), row(2), row(3, part=1, name="Isle"), row(4, part=1, name="Cape")]
+    found = connection([*rows, row(5, comparisons=0, part=2)], ("ward", "wards"))
+    assert not found.whole
+    assert "2 parts" in found.says
+    assert "1 ward was not compared yet" in found.says
+    assert found.apart == (("Cape", "Isle"),)
+
+
+def test_items_never_compared_are_not_called_connected():
+    found = connection([row(0), row(1), row(2, comparisons=0, part=1)], ("ward", "wards"))
+    assert not found.whole
+    assert "1 ward was not compared yet" in found.says
+    assert found.apart == ()
+
+
+def test_a_noun_may_bring_its_own_plural():
+    assert nouns("ward") == ("ward", "wards")
+    assert nouns("city/cities") == ("city", "cities")
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [
+        (0, "0 seconds ago"), (1, "1 second ago"), (59.9, "59 seconds ago"), (60, "1 minute ago"),
+        (7199, "1 hour ago"), (86400 * 3, "3 days ago"), (-5, "0 seconds ago"),
+    ],
+)  # fmt: skip
+def test_ages_are_told_in_the_largest_unit_that_fits(passed, words):
+    assert wording.ago(NOON - timedelta(seconds=passed), NOON) == words
+
+
+def test_numbers_are_told_as_people_read_them():
+    assert [wording.signed(value) for value in (0.4, -1.25, 0.001, -0.001)] == [
+        "+0.40", "−1.25", "0.00", "0.00",
+    ]  # fmt: skip
+    assert [wording.known(value) for value in (0.8, 0.7999, 0.29)] == ["0.80", "0.79", "0.29"]
+    assert [wording.chance(value) for value in (0.001, 0.42, 0.999, None)] == [
+        "below 1 %", "42 %", "above 99 %", "–",
+    ]  # fmt: skip
+    assert [wording.seconds(value) for value in (0.84, 59.0, 200.0, None)] == [
+        "0.8 s", "59.0 s", "3 min", "–",
+    ]  # fmt: skip
+
+
+def test_short_ids_still_tell_judges_apart():
+    brief = wording.shorts(["abcdef123456", "abcdef999999", "0123456789ab", "kim"])
+    assert brief["0123456789ab"] == "012345…"
+    assert brief["kim"] == "kim"
+    assert len(set(brief.values())) == 4
+
+
+# The past.
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 60, 61, 240])
+def test_a_replay_has_both_ends_and_not_too_much(count):
+    chosen = spread(range(count), 60)
+    assert len(chosen) == min(count, 60)
+    assert chosen == sorted(set(chosen))
+    assert not count or (chosen[0], chosen[-1]) == (0, count - 1)
+
+
+def test_a_picture_of_the_past_is_small_and_in_the_order_of_the_study(store):
+    add_snapshot(store, body(["b", "a"], [0.5, -0.5]), comparisons=12)
+    add_snapshot(store, body(["a", "b", "c"], [1.234, -2.0, 0.766]), comparisons=30)
+    first, last = Past(store, ["a", "b", "c"]).frames()
+    assert list(first.median) == [-50, 50, MISSING]
+    assert list(last.median) == [123, -200, 77]
+    assert (first.comparisons, last.comparisons) == (12, 30)
+    assert list(last.sd) == [25, 25, 25]
+    assert extremes([first, last]) == (2.0, 0.25)
+
+
+def test_a_snapshot_that_was_thinned_out_is_not_replayed(store):
+    past = Past(store, ["a"])
+    numbers = [add_snapshot(store, body(["a"], [0.0]), comparisons=k) for k in (1, 2, 3)]
+    assert [frame.id for frame in past.frames()] == numbers
+    with store.writing() as connection:
+        connection.exec_driver_sql(f"DELETE FROM snapshots WHERE id = {numbers[1]}")
+    assert [frame.id for frame in past.frames()] == [numbers[0], numbers[2]]
+    assert past.one(numbers[1]) is None
+    assert past.one(numbers[2]).comparisons == 3
+
+
+# Colours and small plots.
+
+
+def test_the_highest_is_red_the_lowest_blue_and_the_average_pale():
+    rows = [row(0, median=2.0), row(1, median=0.0), row(2, median=-2.0), row(3, median=1.0)]
+    found = choropleth.quality(rows, lower="safe", higher="risky")
+    assert [found.fill(str(k)) for k in range(3)] == ["#67001f", "#f7f7f7", "#053061"]
+    assert found.ends == (("safe", "−2.0"), ("average", "0"), ("risky", "+2.0"))
+    assert found.fill("elsewhere") == "#d9dce1"
+
+
+def test_uncertainty_and_thin_coverage_are_both_dark():
+    rows = [row(0, sd=1.0, comparisons=0), row(1, sd=0.5, comparisons=40)]
+    assert choropleth.doubt(rows).fill("0") == choropleth.coverage(rows).fill("0") == "#54278f"
+    assert choropleth.doubt(rows).fill("1") == choropleth.coverage(rows).fill("1") == "#fcfbfd"
+
+
+def test_small_differences_of_uncertainty_stay_small_on_the_map():
+    """Two areas that differ by a fiftieth must not look like day and night."""
+    found = choropleth.doubt([row(0, sd=1.0), row(1, sd=0.98)])
+    dark, other = (int(found.fill(key)[1:3], 16) for key in "01")
+    assert abs(dark - other) < 16
+
+
+def test_every_area_is_on_the_map_and_the_map_is_light():
+    areas = Areas.made_up(450, seed=3)
+    study_shapes = choropleth.Ground.of(
+        np.array(shapely.transform(areas.geometry.to_numpy(), lambda p: p * 2000)),
+        areas.items, areas.groups,
+    )  # fmt: skip
+    assert set(study_shapes.paths) == set(areas.items)
+    assert all(path.startswith("M") for path in study_shapes.paths.values())
+    assert len(gzip.compress("".join(study_shapes.paths.values()).encode())) <= 30_000
+
+
+def test_an_area_too_small_to_see_gets_a_dot():
+    islet = shapely.box(500, 500, 500.2, 500.2)
+    shapes = np.array([shapely.box(0, 0, 1000, 400), islet], dtype=object)
+    ground = choropleth.Ground.of(shapes, ["land", "islet"], ["", ""])
+    assert "a11 11" in ground.paths["islet"]
+    assert "a11 11" not in ground.paths["land"]
+
+
+def test_days_without_judgements_are_drawn_as_such():
+    found = charts.columns([Day(date(2026, 3, 7), 4), Day(date(2026, 3, 9), 8)], NOON.date())
+    assert [bar.comparisons for bar in found.bars] == [4, 0, 8, 0]
+    tall, none, taller, _ = (bar.height for bar in found.bars)
+    assert none == 0
+    assert taller == pytest.approx(2 * tall, abs=0.2)
+    assert charts.columns([], NOON.date()) is None
+
+
+def test_a_trend_needs_two_moments_and_rises_upwards():
+    assert charts.trend([(10, 0.5)], 0.8) is None
+    found = charts.trend([(10, 0.2), (20, 0.6)], 0.8)
+    (x1, y1), (x2, y2) = (map(float, point.split(",")) for point in found.line.split())
+    assert x2 > x1
+    assert y2 < y1  # the page counts from above
+    assert found.level < y2
+
+
+def test_the_tie_curve_has_its_band_around_it():
+    curve = body(["a"], [0.0])["tie_curve"]
+    found = charts.tie_curve(curve)
+    line = [float(point.split(",")[1]) for point in found.line.split()]
+    band = [float(point.split(",")[1]) for point in found.band.split()]
+    high, low = band[:4], band[4:][::-1]
+    assert all(h < m < w for h, m, w in zip(high, line, low, strict=True))
+    assert charts.tie_curve(None) is None
+
+
+def test_intervals_are_drawn_on_one_scale_with_the_average_in_the_middle():
+    rows = [row(0, low=0.0, high=2.0, median=1.0), row(1, low=-1.0, high=1.0, median=0.0)]
+    found = charts.spans(rows)
+    assert found["0"] == (60.0, 60.0, 90.0)
+    assert found["1"] == (30.0, 60.0, 60.0)
+
+
+# Pages.
+
+
+@pytest.fixture
+def study(tmp_path) -> Study:
+    Areas.made_up(12, seed=3).to_gpkg(tmp_path / "wards.gpkg")
+    made = new_study(
+        tmp_path / "study", question="Which ward is greener?", title="Green wards",
+        areas=tmp_path / "wards.gpkg",
+    )  # fmt: skip
+    return edited(made, {"goal = 0": "goal = 400"})
+
+
+@pytest.fixture
+def app(study):
+    return make_app(study, study.store(), secret="k" * 40)
+
+
+@pytest.fixture
+def researcher(app) -> Callable[[], Visitor]:
+    """Somebody who signed in with a one-time link."""
+    ledger: Ledger = app.state.site.ledger
+
+    def come_in(name: str = "Ada") -> Visitor:
+        who = ledger.researcher(name) or ledger.add_researcher(name)
+        link = f"/sign-in/{ledger.make_pass(Opens.SIGN_IN, researcher=who)}"
+        visitor = Visitor(app)
+        visitor.get(link)
+        visitor.send(link)
+        return visitor
+
+    return come_in
+
+
+def text(visitor: Visitor) -> str:
+    """The page as it is read: no tags, no data for scripts."""
+    page = re.sub(r"<(script|title)\b.*?</\1>", " ", visitor.answer.text, flags=re.S)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def parts(visitor: Visitor) -> set[str]:
+    return {told["data-part"] for _, told in visitor.page.tags if "data-part" in told}
+
+
+def judged(store: Store, study: Study, count: int = 20) -> None:
+    """Some judgements, of two judges, today."""
+    ids = list(study.items)
+    store.bring_in(
+        [
+            {"judge": f"judge-{k % 2}", "left": ids[k % 11], "right": ids[11], "outcome": "left"}
+            for k in range(count)
+        ],
+        consent="1",
+    )
+
+
+def pictured(store: Store, study: Study, **other) -> int:
+    ids = list(study.items)
+    return add_snapshot(store, body(ids, np.linspace(1, -1, len(ids)), **other), comparisons=20)
+
+
+def test_before_the_first_judgement_the_overview_has_the_link_for_judges(researcher):
+    visitor = researcher()
+    visitor.get("/watch")
+    assert "No judgements yet" in text(visitor)
+    assert ("http://study.test/", "http://study.test/") in visitor.page.links
+
+
+def test_the_overview_says_first_how_old_the_picture_is(app, study, researcher):
+    store = app.state.site.store
+    judged(store, study)
+    pictured(store, study)
+    visitor = researcher()
+    visitor.get("/watch")
+    said = text(visitor)
+    assert re.search(r"Overview From 20 judgements , \d+ seconds? ago", said)
+    assert "20 20 today (UTC)" in said
+    assert "2 2 in the last hour, 2 in the last day" in said
+    assert "Not yet: reliability is 0.70, and 0.80 is wanted" in said
+    assert "400" in said
+    assert "δ: 0.50 (0.40 to 0.60)" in said
+    assert "All areas are connected" in said
+
+
+def test_the_map_has_every_area_once_and_its_figures_without_scripts(app, study, researcher):
+    pictured(app.state.site.store, study)
+    visitor = researcher()
+    visitor.get("/watch")
+    page = visitor.answer.text
+    assert page.count("<path id=") == 12 + 1  # and the outlines of groups
+    for name in (item.name for item in study.items.values()):
+        assert re.search(rf"<title>{re.escape(html.escape(name))}: [+−]?\d", page)
+    assert "style=" not in page  # the policy of the site would drop it
+    assert '<noscript><meta http-equiv="refresh"' in page
+
+
+def test_a_failure_of_fitting_is_said_plainly(app, study, researcher):
+    store = app.state.site.store
+    pictured(store, study)
+    since = datetime(2026, 3, 10, 12, 5, tzinfo=UTC)
+    Snapshots(store).put("failure", written_failure(Failure("No space left.", since, 3)))
+    visitor = researcher()
+    visitor.get("/watch")
+    assert (
+        "The picture cannot be renewed since 10 Mar 2026, 12:05 UTC (3 attempts): No space left."
+        in text(visitor)
+    )
+
+
+def test_nothing_new_is_told_without_a_word(app, study, researcher):
+    pictured(app.state.site.store, study)
+    visitor = researcher()
+    visitor.get("/watch")
+    mark = next(told["data-mark"] for _, told in visitor.page.tags if "data-mark" in told)
+    answer = visitor.get("/watch/fresh", params={"after": mark})
+    assert (answer.status_code, answer.text) == (204, "")
+
+
+def test_what_is_new_comes_in_the_parts_that_the_page_has(app, study, researcher):
+    """Each part of the page is renewed, and the paths of the map are not sent again."""
+    pictured(app.state.site.store, study)
+    visitor = researcher()
+    visitor.get("/watch")
+    there = parts(visitor)
+    visitor.get("/watch/fresh?after=0")
+    assert visitor.answer.status_code == 200
+    assert there <= parts(visitor)
+    assert parts(visitor) - there == {"order"}  # which takes the place of a map
+    assert "<path id=" not in visitor.answer.text
+    told = re.search(r"data-drawn>(.*?)</script>", visitor.answer.text, re.S)[1]
+    drawn = json.loads(told)
+    assert [len(fills) for fills in drawn["fills"].values()] == [12, 12]
+    assert drawn["figures"][0][3] == 1.0
+
+
+def test_a_change_of_phase_is_news(app, study, researcher):
+    """Pages learn of it when the site does, which may take a second."""
+    pictured(app.state.site.store, study)
+    visitor = researcher()
+    visitor.get("/watch")
+    mark = next(told["data-mark"] for _, told in visitor.page.tags if "data-mark" in told)
+    assert visitor.get("/watch/fresh", params={"after": mark}).status_code == 204
+    app.state.site.ledger.set_phase(Phase.PAUSED)
+    until = time.monotonic() + 20
+    while visitor.get("/watch/fresh", params={"after": mark}).status_code == 204:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert visitor.answer.status_code == 200
+
+
+def test_a_script_that_is_signed_out_is_told_so(app):
+    assert Visitor(app).get("/watch/fresh").status_code == 401
+    assert Visitor(app).get("/watch/history.json").status_code == 401
+
+
+def test_names_with_angle_brackets_are_text(tmp_path):
+    (tmp_path / "list.csv").write_text(
+        "name\n<script>alert(1)</script>\n</script><s>bold\n\"quoted'\n", encoding="utf-8"
+    )
+    study = new_study(
+        tmp_path / "study", question="Which <em>one</em>?", title="<i>T</i>",
+        items=tmp_path / "list.csv",
+    )  # fmt: skip
+    app = make_app(study, study.store(), secret="k" * 40)
+    ledger = app.state.site.ledger
+    pictured(app.state.site.store, study)
+    link = f"/shared/{ledger.make_pass(Opens.SHARE)}"
+    who = ledger.add_researcher("<u>Ada</u>")
+    one_time = f"/sign-in/{ledger.make_pass(Opens.SIGN_IN, researcher=who)}"
+    visitor = Visitor(app)
+    visitor.get(one_time)
+    visitor.send(one_time)
+    for path in ("/watch", "/watch/items", "/watch/history", "/watch/fresh?after=0", link):
+        visitor.get(path)
+        assert visitor.answer.status_code == 200
+        page = visitor.answer.text
+        assert "alert(1)" in page
+        for tag in ("<script>alert", "<s>", "<em>", "<u>"):
+            assert tag not in page
+        assert "<i>T" not in page
+        assert page.count("</script>") == len(re.findall(r"<script\b", page))
+
+
+def test_a_study_without_a_map_is_shown_as_dots(tmp_path, researcher):
+    (tmp_path / "list.csv").write_text("name\n" + "\n".join("abcdefgh"), encoding="utf-8")
+    study = new_study(
+        tmp_path / "posters", question="Which?", title="T", items=tmp_path / "list.csv"
+    )
+    app = make_app(study, study.store(), secret="k" * 40)
+    pictured(app.state.site.store, study)
+    link = f"/shared/{app.state.site.ledger.make_pass(Opens.SHARE)}"
+    visitor = Visitor(app)
+    visitor.get(link)
+    assert visitor.answer.status_code == 200
+    who = app.state.site.ledger.add_researcher("Ada")
+    one_time = f"/sign-in/{app.state.site.ledger.make_pass(Opens.SIGN_IN, researcher=who)}"
+    visitor.get(one_time)
+    visitor.send(one_time)
+    visitor.get("/watch")
+    dots = [told for tag, told in visitor.page.tags if tag == "g" and "data-k" in told]
+    assert [told["data-k"] for told in dots] == list("01234567")
+
+
+def test_items_are_ordered_by_links(app, study, researcher):
+    ids = list(study.items)
+    counts = [30 - k for k in range(12)]
+    pictured(app.state.site.store, study, comparisons=counts)
+    visitor = researcher()
+
+    def order(by: str) -> list[str]:
+        visitor.get(f"/watch/items?by={by}")
+        return [told["data-row"] for _, told in visitor.page.tags if "data-row" in told]
+
+    assert order("rank") == order("nonsense") == [str(k) for k in range(12)]
+    assert order("comparisons") == [str(k) for k in reversed(range(12))]
+    names = [study.items[item].name for item in ids]
+    assert order("name") == [str(names.index(name)) for name in sorted(names, key=str.casefold)]
+    order("comparisons")
+    assert "Estimates, fewest comparisons first" in text(visitor)
+
+
+def test_single_moments_can_be_looked_at_without_scripts(app, study, researcher):
+    ids = list(study.items)
+    early = add_snapshot(app.state.site.store, body(ids, [0.0] * 11 + [3.0]), comparisons=5)
+    late = pictured(app.state.site.store, study)
+    visitor = researcher()
+    visitor.get("/watch/history")
+    links = {href for _, href in visitor.page.links}
+    assert {f"?at={early}", f"?at={late}"} <= links
+    assert "20 judgements" in text(visitor).split("Highest")[0]
+    visitor.get(f"/watch/history?at={early}")
+    assert "5 judgements" in text(visitor).split("Highest")[0]
+    first = next(told for _, told in visitor.page.tags if "data-row" in told)
+    assert first["data-row"] == "11"
+
+
+@pytest.mark.parametrize("at", ["999", "x", "-1", "1e9", "9" * 40, "٣"])
+def test_a_moment_that_is_not_kept_is_not_found(app, study, researcher, at):
+    pictured(app.state.site.store, study)
+    assert researcher().get("/watch/history", params={"at": at}).status_code == 404
+
+
+def test_frames_are_in_the_order_of_time_and_of_the_study(app, study, researcher):
+    ids = list(study.items)
+    add_snapshot(app.state.site.store, body(ids[::-1], [0.0] * 11 + [3.0]), comparisons=5)
+    pictured(app.state.site.store, study)
+    frames = researcher().get("/watch/history.json").json()
+    assert [frame["comparisons"] for frame in frames] == [5, 20]
+    assert frames[0]["median"] == [300] + [0] * 11
+    assert frames[1]["median"][0] == 100
+
+
+def test_before_the_first_picture_every_page_says_so(researcher, app):
+    visitor = researcher()
+    for path in ("/watch/items", "/watch/history", "/watch/judges"):
+        assert visitor.get(path).status_code == 200, path
+    assert visitor.get("/watch/history.json").json() == []
+    link = f"/shared/{app.state.site.ledger.make_pass(Opens.SHARE)}"
+    visitor.get(link)
+    assert "nothing to see yet" in text(visitor)
+
+
+# Partners.
+
+
+def test_partners_see_the_map_and_nothing_of_judges(app, study):
+    store = app.state.site.store
+    judged(store, study)
+    rows = written_rows([judge_row("judge-0", flags=[{"kind": "x", "says": "Too fast."}])])
+    add_snapshot(
+        store, body(list(study.items), np.linspace(1, -1, 12)), comparisons=20,
+        beside={"judges": rows},
+    )  # fmt: skip
+    app.state.site.ledger.exclude("judge-1", "secret reason")
+    visitor = Visitor(app)
+    visitor.get(f"/shared/{app.state.site.ledger.make_pass(Opens.SHARE, label='council')}")
+    page, said = visitor.answer.text, text(visitor)
+    assert "Which ward is greener?" in said
+    assert "20 judgements" in said
+    assert "Not yet: reliability is 0.70" in said
+    assert all(html.escape(item.name) in page for item in study.items.values())
+    assert page.count("<path id=") == 13
+    assert not re.search(r"judge-|Too fast|secret reason|council|/watch/", page)
+    assert not re.search(r"\bjudges?\b", said, re.I)
+    assert not any(tag == "nav" for tag, _ in visitor.page.tags)
+
+
+# Judges.
+
+
+@pytest.fixture
+def with_judges(app, study) -> None:
+    store = app.state.site.store
+    judged(store, study)
+    flag = {"kind": "left", "says": "Chose the left item in 39 of 40; by chance 20 <b>."}
+    rows = [judge_row("judge-0", comparisons=99), judge_row("judge-1", flags=[flag])]
+    add_snapshot(
+        store, body(list(study.items), [0.0] * 12), comparisons=20,
+        beside={"judges": written_rows(rows)},
+    )  # fmt: skip
+
+
+def test_flagged_judges_come_first_with_the_figures_in_words(with_judges, researcher):
+    visitor = researcher()
+    visitor.get("/watch/judges")
+    said = text(visitor)
+    assert "Chose the left item in 39 of 40; by chance 20 <b>." in said
+    table = said.split("Everybody who counts: 2")[1]
+    assert table.index("judge-1") < table.index("judge-0")
+
+
+def test_a_judge_is_left_out_with_a_reason_and_comes_back(with_judges, app, researcher):
+    visitor = researcher()
+    visitor.get("/watch/judges")
+    visitor.post(
+        "/watch/judges/exclude",
+        {"token": visitor.token, "judge": "judge-1", "reason": "Always <left>"},
+    )
+    assert app.state.site.ledger.excluded() == {"judge-1": "Always <left>"}
+    said = text(visitor)
+    assert "The map follows within seconds" in said
+    left_out = said.split("Left out: 1")[1].split("Everybody who counts: 1")[0]
+    assert "judge-1" in left_out
+    assert "Always <left>" in left_out
+    assert "Ada" in left_out
+    visitor.send("/watch/judges/include")
+    assert app.state.site.ledger.excluded() == {}
+    assert "counts again" in text(visitor)
+
+
+def test_without_a_reason_nobody_is_left_out(with_judges, app, researcher):
+    visitor = researcher()
+    visitor.get("/watch/judges")
+    sent = {"token": visitor.token, "judge": "judge-1", "reason": "  "}
+    answer = visitor.post("/watch/judges/exclude", sent)
+    assert answer.status_code == 422
+    assert "Say why the judge is left out" in text(visitor)
+    assert app.state.site.ledger.excluded() == {}
+    answer = visitor.post("/watch/judges/exclude", sent | {"reason": "x" * 501})
+    assert answer.status_code == 422
+    assert app.state.site.ledger.excluded() == {}
+
+
+def test_a_judge_who_is_not_there_cannot_be_left_out(with_judges, app, researcher):
+    visitor = researcher()
+    visitor.get("/watch/judges")
+    for path in ("/watch/judges/exclude", "/watch/judges/include"):
+        sent = {"token": visitor.token, "judge": "nobody", "reason": "x"}
+        assert visitor.post(path, sent).status_code == 422
+        assert "no judge 'nobody'" in text(visitor)
+
+
+def test_who_left_a_judge_out_last_is_named(store):
+    ledger, first, second = Ledger(store), come(store).id, come(store).id
+    ada, bo = ledger.add_researcher("Ada"), ledger.add_researcher("Bo")
+    ledger.exclude(second, "first", by=ada)
+    ledger.include(second, by=ada)
+    ledger.exclude(second, "again", by=bo)
+    ledger.exclude(first, "from the command line")
+    assert [(row["judge"], row["reason"], row["name"]) for row in ledger.left_out()] == [
+        (first, "from the command line", None), (second, "again", "Bo"),
+    ]  # fmt: skip

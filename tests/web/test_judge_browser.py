@@ -1,0 +1,636 @@
+"""The judge's way in a real browser: phone and desk, scripts on and off, keys, Arabic, no net."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import uvicorn
+from playwright.sync_api import BrowserContext, Page, expect
+from starlette.applications import Starlette
+
+from support.browser import is_wide, violations
+from support.form_browser import FIELDS, Visitor
+from tiewise.geo.areas import Areas
+from tiewise.study.create import new_study
+from tiewise.study.judge_store import Store
+from tiewise.study.study import Study
+from tiewise.web.app import make_app
+from tiewise.web.assets import Asset
+from web.test_serve import free_port
+
+PHONE, DESK = {"width": 320, "height": 568}, {"width": 1280, "height": 800}
+ARABIC = """
+[translations.ar]
+study_title = "أحياء خضراء"
+study_question = "أي حي أكثر خضرة؟"
+study_welcome = "مرحبًا بكم في هذه الدراسة."
+study_kept = "تُحفظ الإجابات سنتين."
+consent_text = "ستُعرض عليك أزواج للمقارنة بينها."
+"""
+
+
+class Weather(BaseHTTPRequestHandler):
+    """Somewhere else."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"rain")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def elsewhere() -> Iterator[str]:
+    """Another site, on this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Weather)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://localhost:{server.server_port}/weather"
+    server.shutdown()
+
+
+class Site:
+    """A study that is being served, and what it has kept."""
+
+    def __init__(self, study: Study, app: Starlette, url: str) -> None:
+        self.study, self.app, self.url = study, app, url
+        self.store: Store = study.store()
+
+    def outcomes(self) -> list[str]:
+        """What stands, over all judges."""
+        return [row["outcome"] for row in self.store.rows() if row["undone"] is None]
+
+
+@contextmanager
+def served(study: Study) -> Iterator[Site]:
+    """The site in a thread of this process."""
+    port = free_port()
+    app = make_app(study, study.store(), secret="b" * 40)
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.02)
+    yield Site(study, app, f"http://127.0.0.1:{port}")
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture
+def site(tmp_path, elsewhere) -> Iterator[Site]:
+    Areas.made_up(12, seed=3).to_gpkg(tmp_path / "wards.gpkg")
+    study = new_study(
+        tmp_path / "study", question="Which ward is greener?", title="Green wards",
+        areas=tmp_path / "wards.gpkg", target=4,
+    )  # fmt: skip
+    path = study.folder / "study.toml"
+    text = path.read_text(encoding="utf-8")
+    for old, new in {
+        'languages = ["en"]': 'languages = ["en", "ar"]',
+        "contacts = []": 'contacts = ["Samaritans: 116 123"]',
+        "practice = 0": "practice = 1",
+        "https://www.bbc.co.uk/weather": elsewhere,
+    }.items():
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text + FIELDS + ARABIC, encoding="utf-8")
+    with served(Study.open(study.folder)) as found:
+        yield found
+
+
+@pytest.fixture
+def sit(browser, site, elsewhere) -> Iterator[Callable[..., Page]]:
+    """Somebody sits down at a browser of their own; what it complains of fails the test."""
+    open_: list[BrowserContext] = []
+    complaints: list[str] = []
+    strangers: list[str] = []
+
+    def asked(url: str) -> None:
+        if not url.startswith((site.url, "data:", elsewhere.removesuffix("weather"))):
+            strangers.append(url)
+
+    def down(**looks: object) -> Page:
+        context = browser.new_context(**({"viewport": DESK} | looks))
+        open_.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda told: complaints.append(told.text) if _bad(told) else None)
+        page.on("request", lambda request: asked(request.url))
+        return page
+
+    yield down
+    for context in open_:
+        context.close()
+    assert complaints == []
+    assert strangers == []
+
+
+def _bad(told) -> bool:
+    """A page that says 404 or 422 is what some tests look for."""
+    return told.type in ("error", "warning") and "status of 4" not in told.text and (
+        "ERR_INTERNET_DISCONNECTED" not in told.text
+    )  # fmt: skip
+
+
+def join(page: Page, site: Site, *, language: str = "en") -> Page:
+    """From the first page to the first pair, as somebody with a mouse would."""
+    page.goto(f"{site.url}/?language={language}")
+    follow(page, "main a.main")
+    page.locator("#consent").check()
+    page.locator("#about_role").select_option("nurse")
+    follow(page, "main button.main")
+    for box in page.locator('input[name="group"]').all():
+        box.check()
+    follow(page, "main button.main")
+    expect(page).to_have_url(f"{site.url}/pair")
+    return page
+
+
+def seat(page: Page, site: Site, *, language: str = "en") -> Page:
+    """Somebody who joined some other time, before their first pair."""
+    judge = Visitor(site.app, base=site.url)
+    judge.get(f"/?language={language}")
+    judge.join(about_role="nurse")
+    ((name, value),) = judge.client.cookies.items()
+    page.context.add_cookies([{"name": name, "value": value, "url": site.url}])
+    page.goto(f"{site.url}/pair")
+    return page
+
+
+def follow(page: Page, selector: str) -> None:
+    """Click, and wait for the page that comes of it."""
+    with page.expect_navigation():
+        page.locator(selector).click()
+
+
+def press(page: Page, outcome: str) -> None:
+    follow(page, f'button[value="{outcome}"]')
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".side h2 bdi").all_inner_texts()
+
+
+def counter(page: Page) -> str:
+    return page.locator(".counter span").inner_text()
+
+
+# The way.
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_the_whole_way(site, sit, size, scripts):
+    page = join(sit(viewport=size, java_script_enabled=scripts), site)
+    assert counter(page) == "Practice 1 of 1"
+    press(page, "left")
+    for number, outcome in enumerate(("left", "tie", "skip", "right"), 1):
+        assert counter(page) == f"{min(number, 3)} of 4"
+        press(page, outcome)
+    follow(page, ".undo")
+    press(page, "tie")
+    press(page, "left")
+    expect(page.locator("h1")).to_have_text("Thank you")
+    follow(page, "main a.main")
+    assert counter(page) == "Comparison 5"
+    assert site.outcomes() == ["left", "left", "tie", "skip", "tie", "left"]
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_all_answers_are_on_the_first_screen_of_a_small_phone(site, sit, language, scripts):
+    page = seat(sit(viewport=PHONE, java_script_enabled=scripts), site, language=language)
+    press(page, "left")
+    assert not is_wide(page)
+    buttons = page.locator(".bar button").all()
+    assert len(buttons) == 5  # four answers and undo
+    for button in buttons:
+        box = button.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= PHONE["height"]
+        assert box["height"] >= 44
+        assert box["width"] >= 44
+    for shown in (page.locator("h1"), *page.locator(".side h2").all()):
+        box = shown.bounding_box()
+        bar = page.locator(".bar").bounding_box()
+        assert box["y"] + box["height"] <= bar["y"]
+
+
+def test_long_names_and_questions_leave_the_answers_in_place(tmp_path, browser):
+    long = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch " * 4
+    table = f"name,description\n{long},{long}\n<script>alert(1)</script>,قصير\n"
+    (tmp_path / "items.csv").write_text(table, encoding="utf-8")
+    study = new_study(
+        tmp_path / "s", items=tmp_path / "items.csv", question=f"Which is better, {long}?"
+    )
+    context = browser.new_context(viewport=PHONE)
+    with served(study) as site:
+        page = context.new_page()
+        page.goto(f"{site.url}/begin")
+        page.locator("#consent").check()
+        follow(page, "main button.main")
+        assert not is_wide(page)
+        for button in page.locator(".bar button").all():
+            box = button.bounding_box()
+            assert box["y"] + box["height"] <= PHONE["height"]
+        assert "<script>alert(1)</script>" in names(page)
+        assert violations(page) == []
+    context.close()
+
+
+# Keys.
+
+
+@pytest.mark.parametrize(
+    ("key", "outcome"),
+    [
+        ("ArrowLeft", "left"), ("1", "left"), ("ArrowDown", "tie"), ("2", "tie"),
+        ("ArrowRight", "right"), ("3", "right"), ("s", "skip"), ("S", "skip"), ("0", "skip"),
+    ],
+)  # fmt: skip
+def test_a_key_answers(site, sit, key, outcome):
+    page = seat(sit(), site)
+    before = names(page)
+    if key == "S":  # with caps lock on
+        page.evaluate("document.body.dispatchEvent("
+                      "new KeyboardEvent('keydown', {key: 'S', bubbles: true}))")  # fmt: skip
+    else:
+        page.keyboard.press(key)
+    expect(page.locator(".undo")).to_be_visible()
+    assert site.outcomes() == [outcome]
+    # The page is there before its script: keys work once they are spoken of.
+    expect(page.locator(".keys")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.locator(".undo")).to_have_count(0)
+    assert names(page) == before
+    assert site.outcomes() == []
+
+
+def test_keys_are_said_on_the_page_and_can_be_turned_off(site, sit):
+    page = seat(sit(), site)
+    said = page.locator(".keys").inner_text()
+    for key in ("1", "2", "3", "S", "U", "Esc"):
+        assert key in said
+    page.locator("[data-keys-on]").uncheck()
+    page.locator("h1").click()
+    page.keyboard.press("1")
+    page.reload()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(200)
+    assert site.outcomes() == []
+
+
+def test_keys_with_others_held_down_are_the_browsers(site, sit):
+    page = seat(sit(), site)
+    for keys in ("ctrlKey+1", "altKey+ArrowLeft", "shiftKey+s", "metaKey+2"):
+        held, key = keys.split("+")
+        page.evaluate(
+            """([held, key]) => document.body.dispatchEvent(
+                 new KeyboardEvent("keydown", {key, [held]: true, bubbles: true}))""",
+            [held, key],
+        )
+    page.wait_for_timeout(200)
+    assert site.outcomes() == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_the_way_with_a_keyboard_alone(site, sit, scripts):
+    """Tab, space and enter; what has the focus can be seen."""
+    page = sit(java_script_enabled=scripts)
+    page.goto(site.url)
+
+    def reach(selector: str) -> None:
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            focused = page.locator(":focus")
+            if focused.count() and page.locator(f"{selector}:focus").count():
+                break
+        found = page.locator(f"{selector}:focus")
+        expect(found).to_have_count(1)
+        box = found.bounding_box()
+        assert box["y"] + box["height"] > 0
+        assert box["y"] < DESK["height"]
+
+    def enter() -> None:
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+
+    reach("main a.main")
+    enter()
+    reach("#consent")
+    page.keyboard.press("Space")
+    reach("#about_role")
+    page.keyboard.type("nurse")
+    reach("main button.main")
+    enter()
+    for _ in page.locator('input[name="group"]').all():
+        reach('input[name="group"]')
+        page.keyboard.press("Space")
+    reach("main button.main")
+    enter()
+    expect(page).to_have_url(f"{site.url}/pair")
+    reach('button[value="tie"]')
+    enter()
+    expect(page.locator(".undo")).to_be_visible()
+    assert site.outcomes() == ["tie"]
+
+
+def test_focus_is_visible(site, sit):
+    page = seat(sit(), site)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+
+
+# Mishaps.
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_double_click_is_one_answer(site, sit, scripts):
+    page = seat(sit(java_script_enabled=scripts), site)
+    page.locator('button[value="left"]').dblclick()
+    expect(page.locator(".undo")).to_be_visible()
+    page.wait_for_timeout(300)
+    page.goto(f"{site.url}/pair")
+    # Without scripts the second click may land on the next page; it is then an answer of its own.
+    assert len(site.outcomes()) <= (1 if scripts else 2)
+    offers = [row["offer"] for row in site.store.rows()]
+    assert len(offers) == len(set(offers))
+
+
+def test_buttons_rest_once_one_is_pressed(site, sit):
+    page = seat(sit(), site)
+    page.route("**/answer", lambda route: time.sleep(0.5) or route.continue_())
+    pressed = page.evaluate(
+        """async () => {
+             const buttons = [...document.querySelectorAll("main button")];
+             document.querySelector('button[value="left"]').click();
+             document.querySelector('button[value="right"]').click();
+             await new Promise(done => setTimeout(done, 50));
+             return buttons.map(button => button.disabled);
+           }"""
+    )
+    assert all(pressed)
+    expect(page.locator(".undo")).to_be_visible()
+    assert site.outcomes() == ["left"]
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_the_back_button_leads_to_the_pair_that_is_open(site, sit, scripts):
+    page = seat(sit(java_script_enabled=scripts), site)
+    first = names(page)
+    press(page, "left")
+    expect(page.locator(".undo")).to_be_visible()
+    second = names(page)
+    page.go_back()
+    page.wait_for_load_state()
+    if "/pair" in page.url:
+        assert names(page) == second
+        press(page, "right")
+    assert first != second
+    page.goto(f"{site.url}/pair")
+    assert site.outcomes() == ["left", "right"]
+
+
+def test_loading_again_keeps_the_pair(site, sit):
+    page = seat(sit(), site)
+    first = names(page)
+    page.reload()
+    assert names(page) == first
+    press(page, "tie")
+    expect(page.locator(".undo")).to_be_visible()
+    second = names(page)
+    page.reload()
+    assert names(page) == second
+    assert site.outcomes() == ["tie"]
+
+
+def test_a_lost_connection_is_said_and_nothing_is_lost(site, sit):
+    page = seat(sit(), site)
+    first = names(page)
+    page.context.set_offline(True)
+    page.locator('button[value="left"]').click()
+    expect(page.locator("[data-offline]")).to_be_visible()
+    assert names(page) == first
+    assert site.outcomes() == []
+    page.context.set_offline(False)
+    expect(page.locator("[data-offline]")).to_be_hidden()
+    press(page, "left")
+    expect(page.locator(".undo")).to_be_visible()
+    assert site.outcomes() == ["left"]
+
+
+def test_an_answer_whose_reply_is_lost_can_be_sent_again(site, sit):
+    """Without scripts the browser shows its own error; going back and on shows the next pair."""
+    page = seat(sit(java_script_enabled=False), site)
+    page.route("**/answer", lambda route: (route.fetch(max_redirects=0), route.abort()))
+    page.locator('button[value="left"]').click()
+    page.wait_for_timeout(300)
+    page.unroute("**/answer")
+    page.goto(f"{site.url}/pair")
+    assert site.outcomes() == ["left"]
+    press(page, "tie")
+    assert site.outcomes() == ["left", "tie"]
+
+
+def test_two_judges_at_once_do_not_meet(site, sit):
+    one, other = seat(sit(), site), seat(sit(viewport=PHONE), site)
+    for k in range(3):
+        press(one, "left")
+        if k < 2:
+            press(other, "right")
+    expect(one.locator(".counter span")).to_have_text("3 of 4")
+    expect(other.locator(".counter span")).to_have_text("2 of 4")
+    by_judge: dict[str, list[str]] = {}
+    for row in site.store.rows():
+        by_judge.setdefault(row["judge"], []).append(row["outcome"])
+    assert sorted(by_judge.values()) == [["left"] * 3, ["right"] * 2]
+
+
+def test_going_on_with_the_personal_link_on_another_device(site, sit):
+    page = seat(sit(), site)
+    press(page, "left")
+    expect(page.locator(".undo")).to_be_visible()
+    pair = names(page)
+    follow(page, 'footer a[href="/link"]')
+    link = page.locator("#link").input_value()
+    phone = sit(viewport=PHONE)
+    phone.goto(link)
+    expect(phone).to_have_url(f"{site.url}/pair")
+    assert names(phone) == pair
+    press(phone, "right")
+    expect(phone.locator(".counter span")).to_have_text("2 of 4")
+    assert site.outcomes() == ["left", "right"]
+
+
+# Leaving.
+
+
+@pytest.mark.parametrize("how", ["click", "escape", "no scripts"])
+def test_the_quick_exit_leaves_no_pair_behind(site, sit, elsewhere, how):
+    page = seat(sit(java_script_enabled=how != "no scripts"), site)
+    page.goto(f"{site.url}/privacy")
+    page.goto(f"{site.url}/pair")
+    shown = names(page)
+    if how == "escape":
+        page.keyboard.press("Escape")
+    else:
+        page.locator("[data-leave]").click()
+    page.wait_for_url(elsewhere)
+    page.go_back()
+    page.wait_for_load_state()
+    assert page.url.startswith(site.url)
+    text = page.inner_text("body")
+    assert not any(name in text for name in [*shown, "Green", "greener"])
+    assert "Green" not in page.title()
+    page.get_by_role("button", name="Go on").click()
+    expect(page).to_have_url(f"{site.url}/pair")
+    assert names(page) == shown
+
+
+def test_the_page_is_empty_before_the_exit_has_answered(site, sit):
+    page = seat(sit(), site)
+    page.route("**/leave", lambda route: time.sleep(0.5) or route.continue_())
+    seen = page.evaluate(
+        """() => { document.querySelector("[data-leave]").click();
+                   return [document.body.innerText, document.title]; }"""
+    )
+    assert seen == ["", "…"]
+
+
+def test_help_is_one_tap_away(site, sit):
+    page = seat(sit(viewport=PHONE), site)
+    follow(page, "header .help")
+    expect(page.get_by_role("link", name="Samaritans: 116 123")).to_have_attribute(
+        "href", "tel:116123"
+    )
+
+
+# Groups.
+
+
+def test_select_all_ticks_all_and_then_none(site, sit):
+    page = seat(sit(), site)
+    page.goto(f"{site.url}/groups")
+    boxes = page.locator('input[name="group"]')
+    assert boxes.count() == len(site.study.groups)
+    button = page.get_by_role("button", name="Select all")
+    button.click()  # all are ticked already
+    assert page.locator('input[name="group"]:checked').count() == 0
+    button.click()
+    assert page.locator('input[name="group"]:checked').count() == boxes.count()
+    expect(page).to_have_url(f"{site.url}/groups")
+
+
+# Arabic.
+
+
+def test_arabic_runs_from_the_right_and_sides_stay(site, sit):
+    page = seat(sit(), site, language="ar")
+    assert page.locator("html").get_attribute("dir") == "rtl"
+    assert page.locator("h1").inner_text() == "أي حي أكثر خضرة؟"
+    leave, progress = (page.locator(s).bounding_box() for s in (".leave", ".counter"))
+    assert leave["x"] < progress["x"]
+    left, right = (page.locator(f".side.{s}").bounding_box() for s in ("left", "right"))
+    assert left["x"] < right["x"]
+    answers = [page.locator(f'button[value="{s}"]').bounding_box() for s in ("left", "right")]
+    assert answers[0]["x"] < answers[1]["x"]
+    on_the_left = names(page)[0]
+    press(page, "left")  # practice
+    on_the_left = names(page)[0]
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".counter span")).to_have_text(re.compile("^2 "))
+    (row,) = [row for row in site.store.rows() if row["kind"] == "new"]
+    assert row["outcome"] == "left"
+    assert site.study.items[row["left"]].name == on_the_left
+
+
+# For everybody.
+
+PATHS = ["/", "/groups", "/pair", "/thanks", "/link", "/withdraw", "/support", "/privacy", "/x"]
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_axe_finds_nothing_on_any_page(site, sit, elsewhere, size, language):
+    page = sit(viewport=size)
+    page.goto(f"{site.url}/?language={language}")
+    assert violations(page) == []
+    page.goto(f"{site.url}/begin")
+    assert violations(page) == []
+    page.evaluate("document.querySelector('form').noValidate = true")
+    follow(page, "main button.main")
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert violations(page) == []
+    join(page, site, language=language)
+    press(page, "left")
+    for path in PATHS:
+        page.goto(site.url + path)
+        assert violations(page) == [], path
+        assert not is_wide(page), path
+    page.goto(f"{site.url}/groups")
+    for box in page.locator('input[name="group"]').all():
+        box.uncheck()
+    follow(page, "main button.main")
+    assert violations(page) == []
+    page.goto(f"{site.url}/withdraw")
+    follow(page, "button.danger")
+    assert violations(page) == []
+    page.locator("[data-leave]").click()
+    page.wait_for_url(elsewhere)
+    page.goto(site.url)
+    assert violations(page) == []
+
+
+def test_axe_would_find_something(site, sit):
+    page = seat(sit(), site)
+    page.evaluate("document.documentElement.removeAttribute('lang')")
+    assert violations(page) != []
+
+
+def test_enlarged_fourfold_a_page_is_still_read_and_answered(site, sit):
+    """1280 by 1024 at 400 %: nothing sideways, and no bar in front of what is read."""
+    page = seat(sit(viewport={"width": 320, "height": 256}), site)
+    assert not is_wide(page)
+    assert page.locator(".bar").evaluate("bar => getComputedStyle(bar).position") == "static"
+    press(page, "tie")
+    expect(page.locator(".undo")).to_be_visible()
+
+
+def test_targets_are_large_enough_for_a_thumb(site, sit):
+    page = seat(sit(viewport=PHONE, has_touch=True), site)
+    press(page, "left")
+    for path in ("/", "/pair", "/groups", "/link", "/withdraw", "/support"):
+        page.goto(site.url + path)
+        large = "button:visible, header nav a, footer a, .tick:visible"
+        for target in page.locator(large).all():
+            box = target.bounding_box()
+            assert box["height"] >= 44, (path, target.inner_text())
+
+
+def test_the_map_is_fetched_once_for_many_pairs(site, sit, monkeypatch):
+    """The server is asked once; after that the browser has it."""
+    asked = []
+    real = Asset.answer
+
+    def counted(asset: Asset, request):
+        asked.append(request.url.path)
+        return real(asset, request)
+
+    monkeypatch.setattr(Asset, "answer", counted)
+    page = seat(sit(), site)
+    for _ in range(3):
+        press(page, "left")
+        page.wait_for_load_state("networkidle")
+    assert asked.count("/map.svg") == 1
+    assert asked.count("/static/site.css") == 1

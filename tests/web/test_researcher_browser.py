@@ -1,0 +1,442 @@
+"""The researcher's way in a real browser: phone and desk, scripts on and off, a whole study."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import random
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uvicorn
+from playwright.sync_api import BrowserContext, Page, expect
+from pypdf import PdfReader
+
+from support.browser import is_wide, violations
+from support.crowd_client import Browser as Judge
+from support.crowd_client import sign_up
+from support.snapshots import add_snapshot, body, judge_row
+from tiewise.geo.areas import Areas
+from tiewise.study.create import new_study
+from tiewise.study.judge_store import Store
+from tiewise.study.researcher_store import Ledger, Opens
+from tiewise.study.study import Study
+from tiewise.web.app import make_app
+from tiewise.web.live.cache import written_rows
+from web.test_serve import free_port, running
+
+PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
+FITTING = 180_000
+"""Milliseconds for what has to be fitted first, perhaps compiled, on a machine with other work."""
+FLAG = {"kind": "left", "says": "Chose the left item in 39 of 40 decided comparisons."}
+
+
+class Site:
+    """A study that is being served, with pictures put in by hand."""
+
+    def __init__(self, study: Study, store: Store, url: str) -> None:
+        self.study, self.store, self.url = study, store, url
+        self.ledger, self.ids = Ledger(store), list(study.items)
+
+    def picture(self, highest: int, *, comparisons: int = 20, **other) -> None:
+        """A new picture in which this item is the highest."""
+        median = [2.0 if k == highest else -2.0 * k / 100 for k in range(len(self.ids))]
+        rows = [judge_row("judge-0"), judge_row("judge-1", flags=[FLAG])]
+        add_snapshot(
+            self.store, body(self.ids, median, **other), comparisons=comparisons,
+            beside={"judges": written_rows(rows)},
+        )  # fmt: skip
+
+
+@contextmanager
+def served(study: Study) -> Iterator[str]:
+    """The site in a thread of this process; nobody fits."""
+    port = free_port()
+    app = make_app(study, study.store(), secret="b" * 40)
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+def made(folder: Path) -> Study:
+    Areas.made_up(12, seed=3).to_gpkg(folder / "wards.gpkg")
+    return new_study(
+        folder / "study", question="Which ward is greener?", title="Green wards",
+        areas=folder / "wards.gpkg",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def site(tmp_path) -> Iterator[Site]:
+    study = made(tmp_path)
+    store = study.store()
+    ids = list(study.items)
+    store.bring_in(
+        [
+            {"judge": f"judge-{k % 2}", "left": ids[k % 11], "right": ids[11], "outcome": "left"}
+            for k in range(20)
+        ],
+        consent="1",
+    )
+    with served(study) as url:
+        found = Site(study, store, url)
+        found.picture(3, comparisons=10, reliability=0.4)
+        found.picture(0)
+        yield found
+
+
+@pytest.fixture
+def sit(browser) -> Iterator[Callable[..., Page]]:
+    """Somebody sits down at a browser of their own; what it complains of fails the test."""
+    open_: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def bad(told) -> bool:
+        expected = "net::ERR" in told.text or "status of 401" in told.text
+        return told.type in ("error", "warning") and not expected
+
+    def down(**looks: object) -> Page:
+        context = browser.new_context(**({"viewport": DESK} | looks))
+        open_.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda told: complaints.append(told.text) if bad(told) else None)
+        return page
+
+    yield down
+    for context in open_:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture
+def watch(sit, site) -> Callable[..., Page]:
+    """A researcher who signed in with a one-time link."""
+
+    def begin(path: str = "/watch", **looks: object) -> Page:
+        page = sit(**looks)
+        who = site.ledger.researcher("Ada") or site.ledger.add_researcher("Ada")
+        page.goto(f"{site.url}/sign-in/{site.ledger.make_pass(Opens.SIGN_IN, researcher=who)}")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+        page.goto(site.url + path)
+        return page
+
+    return begin
+
+
+def fills(page: Page, map_: str = "quality") -> dict[str, str]:
+    """The colour of every area."""
+    found: dict[str, str] = page.evaluate(
+        """(map) => Object.fromEntries([...document.querySelectorAll(`[data-map=${map}] [data-k]`)]
+           .map((area) => [area.dataset.k, area.getAttribute("fill")]))""",
+        map_,
+    )
+    return found
+
+
+# Every page, as axe sees it.
+
+
+@pytest.mark.parametrize("looks", [PHONE, DESK], ids=["phone", "desk"])
+def test_every_page_is_accessible_and_fits(watch, site, looks):
+    site.store.bring_in(
+        [{"judge": "bad", "left": site.ids[0], "right": site.ids[1], "outcome": "tie"}],
+        consent="1",
+    )
+    site.ledger.exclude("bad", "clicked at random")
+    page = watch(viewport=looks)
+    share = site.ledger.make_pass(Opens.SHARE, label="council")
+    pages = (
+        "/watch", "/watch/items", "/watch/items?by=name", "/watch/judges", "/watch/history",
+        "/watch/run", "/watch/trail", "/watch/password", f"/shared/{share}", "/sign-in",
+    )  # fmt: skip
+    for path in pages:
+        page.goto(site.url + path)
+        assert violations(page) == [], path
+        assert not is_wide(page), path
+
+
+# What is new arrives by itself.
+
+
+def test_a_new_picture_arrives_by_itself(watch, site):
+    page = watch()
+    before = fills(page)
+    assert before["0"] == "#67001f"
+    site.picture(7, comparisons=33)
+    expect(page.locator(".age")).to_contain_text("From 33 judgements")
+    after = fills(page)
+    assert after["7"] == "#67001f"
+    assert after["0"] != before["0"]
+    first = page.locator(".ranked tbody tr").first
+    expect(first).to_contain_text(site.study.items[site.ids[7]].name)
+
+
+def test_news_leave_focus_and_the_open_details_alone(watch, site):
+    page = watch()
+    page.locator("[data-map=quality] [data-k='5']").click()
+    details = page.locator("[data-details]")
+    expect(details).to_contain_text(site.study.items[site.ids[5]].name)
+    expect(details).to_contain_text("−0.10")
+    page.get_by_text("As a table").click()
+    link = page.locator("[data-part=ranked] a[data-k='0']")
+    link.focus()
+    site.picture(5, comparisons=34)
+    expect(page.locator(".age")).to_contain_text("From 34 judgements")
+    assert page.evaluate("document.activeElement.dataset.k") == "0"
+    assert page.evaluate("document.querySelector('[data-part=days] details').open")
+    page.locator("h1").focus()
+    page.mouse.move(5, 5)
+    expect(details).to_contain_text(site.study.items[site.ids[5]].name)
+    expect(details).to_contain_text("+2.00")
+
+
+def test_news_do_not_move_the_page(watch, site):
+    page = watch(viewport=PHONE)
+    page.locator("#coverage").scroll_into_view_if_needed()
+    where = page.evaluate("scrollY")
+    assert where > 500
+    site.picture(2, comparisons=35)
+    expect(page.locator(".age")).to_contain_text("From 35 judgements")
+    assert abs(page.evaluate("scrollY") - where) < 60
+
+
+def test_the_first_picture_appears_without_anybody_asking(sit, tmp_path):
+    study = made(tmp_path)
+    with served(study) as url:
+        site = Site(study, study.store(), url)
+        who = site.ledger.add_researcher("Ada")
+        page = sit()
+        page.goto(f"{url}/sign-in/{site.ledger.make_pass(Opens.SIGN_IN, researcher=who)}")
+        page.get_by_role("button", name="Sign in").click()
+        page.goto(f"{url}/watch")
+        expect(page.locator(".age")).to_have_text("No judgements yet.")
+        site.picture(1)
+        expect(page.locator("[data-map=quality]")).to_be_visible()
+
+
+def test_a_lost_network_is_said_and_survived(watch, site):
+    page = watch()
+    page.context.set_offline(True)
+    expect(page.locator("[data-offline]")).to_be_visible()
+    site.picture(4, comparisons=36)
+    page.context.set_offline(False)
+    expect(page.locator("[data-offline]")).to_be_hidden()
+    expect(page.locator(".age")).to_contain_text("From 36 judgements")
+
+
+def test_whoever_is_signed_out_elsewhere_comes_to_the_sign_in(watch, site):
+    page = watch()
+    site.ledger.add_researcher("Bo")
+    assert site.ledger.remove_researcher("Ada")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_other_pages_offer_what_is_new_and_do_not_take_the_table_away(watch, site):
+    page = watch("/watch/items")
+    expect(page.locator("[data-newer]")).to_be_hidden()
+    site.picture(9, comparisons=37)
+    expect(page.locator("[data-newer]")).to_be_visible()
+    first = page.locator("[data-row]").first
+    expect(first).to_contain_text(site.study.items[site.ids[0]].name)
+    page.get_by_role("link", name="Show it").click()
+    expect(first).to_contain_text(site.study.items[site.ids[9]].name)
+
+
+# Pointing, tapping, keys.
+
+
+def test_a_tap_tells_of_an_area_and_a_switch_shows_the_other_map(watch, site):
+    page = watch(viewport=PHONE, has_touch=True, is_mobile=True)
+    expect(page.locator("[data-map=doubt]")).to_be_hidden()
+    page.locator("[data-map=quality] [data-k='6']").tap()
+    expect(page.locator("[data-details]")).to_contain_text(site.study.items[site.ids[6]].name)
+    page.get_by_role("radio", name="Uncertainty").check()
+    expect(page.locator("[data-map=quality]")).to_be_hidden()
+    expect(page.locator("[data-map=doubt]")).to_be_visible()
+    expect(page.locator("[data-details]")).to_contain_text("sd 0.25")
+
+
+def test_keys_reach_the_figures_of_an_area(watch, site):
+    page = watch()
+    page.locator("[data-part=ranked] a").first.focus()
+    expect(page.locator("[data-details]")).to_contain_text(site.study.items[site.ids[0]].name)
+    page.keyboard.press("Enter")
+    expect(page.locator("tr:target")).to_contain_text(site.study.items[site.ids[0]].name)
+
+
+# The past.
+
+
+def test_the_past_is_replayed_on_the_map_and_in_the_list(watch, site):
+    page = watch("/watch/history")
+    slider = page.get_by_role("slider")
+    expect(slider).to_be_visible()
+    now = fills(page)
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("[data-when]")).to_contain_text("10 judgements, reliability 0.40")
+    first = page.locator("[data-list] tbody tr").first
+    expect(first).to_contain_text(site.study.items[site.ids[3]].name)
+    assert fills(page)["3"] == "rgb(103,0,31)"  # the darkest red
+    assert fills(page) != now
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator("[data-when]")).to_contain_text("20 judgements, reliability 0.70")
+    expect(first).to_contain_text(site.study.items[site.ids[0]].name)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_without_scripts_everything_is_there_to_read(watch, site):
+    page = watch(java_script_enabled=False)
+    expect(page.locator(".age")).to_contain_text("From 20 judgements")
+    expect(page.locator("[data-map=quality]")).to_be_visible()
+    page.goto(f"{site.url}/watch/history")
+    expect(page.get_by_role("slider")).to_be_hidden()
+    page.get_by_role("link", name="10 judgements").click()
+    expect(page.locator("[data-list] tbody tr").first).to_contain_text(
+        site.study.items[site.ids[3]].name
+    )
+    page.goto(f"{site.url}/watch/judges")
+    page.locator(".cards summary").click()
+    page.locator(".cards").get_by_label("Reason").fill("Always left")
+    page.locator(".cards").get_by_role("button", name="Leave out of the fit").click()
+    expect(page.locator(".done")).to_contain_text("The map follows within seconds")
+    assert site.ledger.excluded() == {"judge-1": "Always left"}
+
+
+# A whole study: nobody's hand but the researcher's, the judges' and the site's own worker.
+
+
+def link_in(server: subprocess.Popen[str]) -> str:
+    """The one-time link that `tiewise serve` printed."""
+    while line := server.stdout.readline():
+        if found := re.search(r"http://\S+/sign-in/[0-9a-f]{32}", line):
+            return found[0]
+    raise AssertionError("no link to sign in was printed")
+
+
+async def answers(url: str, prefers: Callable[[str, str], str], count: int) -> None:
+    """A judge who signs up and answers so many pairs, by the names of the two."""
+    judge = Judge("127.0.0.1", int(url.rpartition(":")[2]))
+    await sign_up(judge)
+    for _ in range(count):
+        page = await judge.ask("GET", "/pair")
+        names = [
+            html.unescape(found)
+            for found in re.findall(
+                r"id=\"(?:left|right)-name\".*?<bdi>(.*?)</bdi>", page.text, re.S
+            )
+        ]
+        sent = page.form("/answer") | {"outcome": prefers(*names)}
+        assert (await judge.ask("POST", "/answer", sent)).status == 303
+    judge.close()
+
+
+def by_truth(truth: Mapping[str, float], chance: random.Random) -> Callable[[str, str], str]:
+    """Answers as the model has them, with ties (δ = 0.3)."""
+
+    def prefers(left: str, right: str) -> str:
+        gap = truth[left] - truth[right]
+        up, down = 1 / (1 + np.exp(0.3 - gap)), 1 / (1 + np.exp(0.3 + gap))
+        point = chance.random()
+        return "left" if point < up else "right" if point < up + down else "tie"
+
+    return prefers
+
+
+async def crowd(url: str, truth: Mapping[str, float], judges: int, count: int) -> None:
+    chance = random.Random()
+    await asyncio.gather(
+        *(answers(url, by_truth(truth, chance), count) for _ in range(judges))
+    )  # fmt: skip
+
+
+def meanwhile(work: Coroutine[Any, Any, None]) -> None:
+    """In a thread of its own: the browser has a loop in this one."""
+    with ThreadPoolExecutor(1) as hands:
+        hands.submit(asyncio.run, work).result()
+
+
+def medians(page: Page) -> np.ndarray:
+    told = json.loads(page.locator("[data-part=data] [data-drawn]").text_content())
+    return np.array([figures[3] for figures in told["figures"]])
+
+
+def picture_of(page: Page, comparisons: int) -> np.ndarray:
+    """What the overview shows once it is made from so many judgements."""
+    expect(page.locator(".age")).to_contain_text(f"{comparisons} judgements", timeout=FITTING)
+    return medians(page)
+
+
+def test_a_study_from_the_first_link_to_the_briefing(sit, tmp_path):
+    """The researcher watches the map find the truth, and loses a bad judge from it."""
+    study = made(tmp_path)
+    names = [item.name for item in study.items.values()]
+    truth = dict(zip(names, np.linspace(2.5, -2.5, 12), strict=True))
+    actual = np.array(list(truth.values()))
+    with running(study.folder) as (url, server):
+        page = sit()
+        page.goto(link_in(server))
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_label("New password").fill("correct horse battery")
+        page.get_by_label("The same again").fill("correct horse battery")
+        page.get_by_role("button", name="Set password").click()
+        page.get_by_role("link", name="Overview").click()
+        expect(page.locator(".age")).to_have_text("No judgements yet.")
+
+        meanwhile(crowd(url, truth, judges=4, count=20))
+        expect(page.locator("[data-map=quality]")).to_be_visible(timeout=FITTING)
+        picture_of(page, 80)
+        colours = fills(page)
+        meanwhile(crowd(url, truth, judges=6, count=20))
+        before = picture_of(page, 200)
+        assert fills(page) != colours
+        assert np.corrcoef(actual, before)[0, 1] > 0.9
+
+        def contrary(left: str, right: str) -> str:
+            return "right" if truth[left] > truth[right] else "left"
+
+        meanwhile(answers(url, contrary, 50))
+        misled = picture_of(page, 250)
+
+        page.get_by_role("link", name="Judges").click()
+        card = page.locator(".cards > li").first
+        expect(card).to_contain_text("50 judgements")
+        card.locator("summary").click()
+        card.get_by_label("Reason").fill("Read the question the other way round")
+        card.get_by_role("button", name="Leave out of the fit").click()
+        expect(page.locator(".done")).to_contain_text("The map follows within seconds")
+        page.get_by_role("link", name="Overview").click()
+        after = picture_of(page, 200)
+        # The same judgements as before: what is left is Monte Carlo error.
+        assert np.abs(after - before).max() < np.abs(misled - before).max() / 3
+
+        page.get_by_role("link", name="Run").click()
+        page.get_by_role("button", name="Close the study").click()
+        expect(page.get_by_role("heading", name="The study is closed")).to_be_visible()
+        page.get_by_role("button", name="Make report and briefing").click()
+        ready = page.get_by_role("link", name="briefing.pdf")
+        expect(ready.or_(page.locator(".fault"))).to_be_visible(timeout=FITTING)
+        assert page.locator(".fault").all_text_contents() == []
+        with page.expect_download() as waiting:
+            ready.click()
+        briefing = PdfReader(waiting.value.path())
+        assert len(briefing.pages) == 2
+        assert "Which ward is greener?" in " ".join(briefing.pages[0].extract_text().split())
