@@ -16,8 +16,8 @@ import numpy as np
 import scipy.linalg  # noqa: F401  its own BLAS must be there to be held to one thread
 
 from benchmarks.data import synthetic
-from tiewise.engines.base import one_blas_thread
 from tiewise.engines.preconditioner import draw_chart
+from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Block, Pace, Transport
 from tiewise.posterior.fit import fit
 

@@ -23,7 +23,7 @@ from benchmarks.pairing_study import PATIENCE, TIE, WARDS, Case, studied, truth_
 from benchmarks.pairing_told import draw, told
 from benchmarks.pairing_trust import trusted
 from benchmarks.plan import ROOT
-from tiewise.engines.base import one_blas_thread
+from tiewise.engines.threads import one_blas_thread
 
 Floats = NDArray[np.float64]
 Found = TypeVar("Found")

@@ -25,7 +25,7 @@ from scipy.stats import spearmanr
 from benchmarks.pairing import crossing
 from benchmarks.pairing_study import WARDS, Case, studied, truth_of
 from benchmarks.plan import ROOT
-from tiewise.engines.base import one_blas_thread
+from tiewise.engines.threads import one_blas_thread
 from tiewise.experiments.designs import SURE
 from tiewise.pairing.information import information, worth
 from tiewise.pairing.policies import HANDFUL

@@ -17,7 +17,7 @@ from benchmarks.data import load
 from benchmarks.memory import peak_mb
 from benchmarks.plan import Effort
 from benchmarks.run import Floats, Run, centred
-from tiewise.engines.base import one_blas_thread
+from tiewise.engines.threads import one_blas_thread
 from tiewise.model.bradley_terry import BradleyTerry
 
 SHAPE = SCALE = RATE = 0.01
@@ -31,7 +31,7 @@ def explore(name: str, data: str, effort: Effort) -> Run:
         if name == "nutpie":
             from benchmarks import rival_nutpie
 
-            return rival_nutpie.explore(load(data), effort)
+            return rival_nutpie.run(load(data), effort)
         return {"numpyro": _plain, "numpyro-whitened": _whitened}[name](data, effort)
 
 

@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from support import postgres
 from tiewise.data.counts import Counts
-from tiewise.engines.base import one_blas_thread
+from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry

@@ -675,7 +675,7 @@ def watch(*_):
     seen.append(1)
     if len(seen) == 50:
         os.kill(os.getpid(), signal.{signal})
-seen, chains.unwatched = [], watch
+seen, chains.no_progress = [], watch
 """
 WHILE_WRITING = """
 from tiewise.results import folder

@@ -9,7 +9,6 @@ from numpy.random import SeedSequence
 from tiewise.criticism.judge_statistics import LEFT, RIGHT, SKIP, TIE, Said, judge_rows
 from tiewise.criticism.leave_own_out import Belief, surprise
 from tiewise.data.counts import Counts
-from tiewise.engines.base import unwatched
 from tiewise.engines.transport import Transport
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
@@ -17,6 +16,7 @@ from tiewise.model.bradley_terry import BradleyTerry, answer_probabilities
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, answers, random_pairs
+from tiewise.progress import no_progress
 
 WARDS, EACH = 60, 40
 GOOD = 15
@@ -49,7 +49,7 @@ def fitted(prior: Network, told: Said) -> Belief:
         told.outcome == TIE,
     )  # fmt: skip
     model = BradleyTerry(counts, prior)
-    peak = Transport(draws=8).explore(model, SeedSequence(1), unwatched).spread.peak
+    peak = Transport(draws=8).run(model, SeedSequence(1), no_progress).spread.peak
     return Belief.at_peak(model, peak.quality, peak.tie, float(np.exp(peak.log_alpha)))
 
 

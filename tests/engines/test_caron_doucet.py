@@ -18,7 +18,7 @@ from support.reference_formulas import (
     within_chance,
 )
 from tiewise.data.counts import Counts
-from tiewise.engines.base import Draws, unwatched
+from tiewise.engines.base import Draws
 from tiewise.engines.caron_doucet import CaronDoucet, _Sampler
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
@@ -27,10 +27,11 @@ from tiewise.model.quality_priors import Independent, Network
 from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread, InverseGamma
 from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import parameters, summarise
+from tiewise.progress import no_progress
 
 
 def explore(engine: CaronDoucet, model: BradleyTerry, seed: int = 2) -> Draws:
-    return engine.explore(model, SeedSequence(seed), unwatched)
+    return engine.run(model, SeedSequence(seed), no_progress)
 
 
 def counted(said: list[Judgement], items: str = "abc") -> Counts:

@@ -24,9 +24,10 @@ from support.reference_formulas import (
     within_chance,
 )
 from tiewise.data.counts import Counts
-from tiewise.engines.base import Draws, slice_draw, unwatched
+from tiewise.engines.base import Draws
 from tiewise.engines.gibbs import Gibbs, _Sampler, _State, _weights
 from tiewise.engines.newton import Slopes
+from tiewise.engines.slice_sampling import slice_draw
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Covariance, Independent, Network
@@ -40,6 +41,7 @@ from tiewise.model.scalar_priors import (
     Uniform,
 )
 from tiewise.model.simulate import Truth, random_pairs, simulate_counts
+from tiewise.progress import no_progress
 
 # Pólya–Gamma weights: the library's own methods break down one by one as margins grow.
 
@@ -153,7 +155,7 @@ def few_items(name: str) -> tuple[BradleyTerry, Exact]:
 
 
 def explore(model: BradleyTerry, engine: Gibbs, seed: int = 2) -> Draws:
-    return engine.explore(model, SeedSequence(seed), unwatched)
+    return engine.run(model, SeedSequence(seed), no_progress)
 
 
 def agree_with_quadrature(name: str, engine: Gibbs) -> None:
@@ -303,7 +305,7 @@ def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
     # Far enough apart to be nearly independent; the paper's threshold walks slowly.
     thin = 20 if as_published else 4
     engine = Gibbs(RANKS * thin, 10 * thin, chains=1, threads=1, as_published=as_published)
-    draws = engine.explore(model, SeedSequence(int(rng.integers(2**32))), unwatched)
+    draws = engine.run(model, SeedSequence(int(rng.integers(2**32))), no_progress)
     quality, ties, variance = (
         draws.quality[0, ::thin],
         draws.tie[0, ::thin],
@@ -376,7 +378,7 @@ def test_at_least_the_draws_asked_for(village, draws, chains):
 def test_progress_reaches_the_end_and_never_goes_back(village):
     seen: list[tuple[int, int]] = []
     engine = Gibbs(40, 10)
-    engine.explore(village.model, SeedSequence(2), lambda _, done, of: seen.append((done, of)))
+    engine.run(village.model, SeedSequence(2), lambda _, done, of: seen.append((done, of)))
     assert [done for done, _ in seen] == list(range(1, 81))
     assert {of for _, of in seen} == {80}
 
@@ -391,7 +393,7 @@ def test_an_interrupt_stops_every_chain(village):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Gibbs(draws=4000).explore(village.model, SeedSequence(2), watch)
+        Gibbs(draws=4000).run(village.model, SeedSequence(2), watch)
     assert len(seen) < 1000
 
 

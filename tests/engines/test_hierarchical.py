@@ -12,7 +12,7 @@ from model.test_terms import counted as counted_by
 from support.reference_formulas import DIFFERENCE, derivative, monte_carlo_error, within_chance
 from tiewise.engines import transport
 from tiewise.engines.arrowhead import newton_step
-from tiewise.engines.base import Draws, unwatched
+from tiewise.engines.base import Draws
 from tiewise.engines.hierarchical import Layers
 from tiewise.engines.hierarchical_marginal import Climb
 from tiewise.engines.hierarchical_preconditioner import LayeredChart, draw_layered_chart
@@ -23,6 +23,7 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Covariance, Independent, Network
 from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread, InverseGamma, Uniform
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
+from tiewise.progress import no_progress
 
 LANE = Network(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]))
 ROOT = np.random.default_rng(2).normal(size=(4, 2))
@@ -281,7 +282,7 @@ def test_chart_density_is_the_posterior_times_the_jacobian(name):
 
 
 def explore(model: BradleyTerry, engine: Transport, seed: int) -> Draws:
-    return engine.explore(model, SeedSequence(seed), unwatched)
+    return engine.run(model, SeedSequence(seed), no_progress)
 
 
 def test_a_model_without_terms_is_the_same_on_both_charts(village, monkeypatch):

@@ -10,13 +10,13 @@ from numpy.random import SeedSequence
 from engines.test_gibbs import IG
 from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
-from tiewise.engines.base import unwatched
 from tiewise.engines.laplace import Laplace
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Exponential
 from tiewise.model.simulate import simulate_counts
 from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import summarise
+from tiewise.progress import no_progress
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -57,10 +57,10 @@ def test_a_misfit_is_owned_up_to():
 
 def test_it_can_start_from_an_earlier_peak(village):
     """More judgements arrive: the same draws as afresh, up to how well the mode is known."""
-    before = Laplace(draws=200).explore(village.model, SeedSequence(2), unwatched)
+    before = Laplace(draws=200).run(village.model, SeedSequence(2), no_progress)
     more = village.counts + simulate_counts(village.truth, 10, np.random.default_rng(2))
     model = BradleyTerry(more, village.model.prior, variance=IG, tie=Exponential(2.0))
     afresh, warm = Laplace(draws=200), Laplace(draws=200, start=before.spread)
-    one, two = (engine.explore(model, SeedSequence(2), unwatched) for engine in (afresh, warm))
+    one, two = (engine.run(model, SeedSequence(2), no_progress) for engine in (afresh, warm))
     assert np.allclose(one.quality.mean(axis=1), two.quality.mean(axis=1), atol=0.05)
     assert fit(model, warm, seed=2).attrs["engine_health"] in {"good", "fair", "poor"}

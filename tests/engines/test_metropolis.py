@@ -22,7 +22,7 @@ from support.reference_formulas import (
 )  # fmt: skip
 from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
-from tiewise.engines.base import Draws, unwatched
+from tiewise.engines.base import Draws
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.metropolis import Metropolis
 from tiewise.errors import InputError
@@ -39,10 +39,11 @@ from tiewise.model.scalar_priors import (
 )  # fmt: skip
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
+from tiewise.progress import no_progress
 
 
 def explore(engine: Metropolis | Gibbs, model: BradleyTerry, seed: int = 2) -> Draws:
-    return engine.explore(model, SeedSequence(seed), unwatched)
+    return engine.run(model, SeedSequence(seed), no_progress)
 
 
 # Posteriors small enough to integrate.
@@ -203,7 +204,7 @@ def test_at_least_the_draws_asked_for(village):
 def test_progress_reaches_the_end_and_never_goes_back(village):
     seen: list[tuple[int, int]] = []
     engine = Metropolis(draws=40, thin=3, warmup=10)
-    engine.explore(village.model, SeedSequence(2), lambda _, done, of: seen.append((done, of)))
+    engine.run(village.model, SeedSequence(2), lambda _, done, of: seen.append((done, of)))
     assert seen == [(done, 80) for done in range(1, 81)]
 
 

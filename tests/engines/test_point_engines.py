@@ -19,7 +19,7 @@ from support.reference_formulas import (
     within_chance,
 )
 from tiewise.data.counts import Counts
-from tiewise.engines.base import Draws, unwatched
+from tiewise.engines.base import Draws
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
@@ -30,6 +30,7 @@ from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Exponential, Fixed, Gamma, InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import TRUSTED_K, _drawn_again, fit
+from tiewise.progress import no_progress
 
 # Maximum likelihood.
 
@@ -40,7 +41,7 @@ DECIDED = [row for row in SAID if row[2] != "tie"]
 
 def estimate(said: list[Judgement], **beliefs: object) -> Draws:
     model = BradleyTerry(Counts.of(ITEMS, **tally(said)), **beliefs)
-    return MaximumLikelihood().explore(model, SeedSequence(2), unwatched)
+    return MaximumLikelihood().run(model, SeedSequence(2), no_progress)
 
 
 def longhand_estimate(
@@ -240,7 +241,7 @@ def judge_recovery(share: float, number: int, engine: Gibbs) -> None:
     covered, errors, ties, seen = [], [], [], []
     for rng in np.random.default_rng(2).spawn(number):
         truth, model = study_with(tie, rng)
-        draws = engine.explore(model, SeedSequence(2), unwatched)
+        draws = engine.run(model, SeedSequence(2), no_progress)
         centred = draws.quality - draws.quality.mean(axis=-1, keepdims=True)
         flat, true = centred.reshape(-1, model.size), truth.quality - truth.quality.mean()
         low, high = np.quantile(flat, (0.1, 0.9), axis=0)

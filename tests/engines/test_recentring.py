@@ -12,12 +12,12 @@ from numpy.random import Generator, SeedSequence
 from scipy import stats
 
 from support.reference_formulas import LEVEL, within_chance
-from tiewise.engines.base import unwatched
 from tiewise.engines.gibbs import Gibbs, _Sampler, _State
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Covariance
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
+from tiewise.progress import no_progress
 
 SHARE = 0.8
 
@@ -35,7 +35,7 @@ def studies(size: int, number: int) -> list[BradleyTerry]:
 
 def log_variances(model: BradleyTerry, sweeps: int) -> np.ndarray:
     engine = Gibbs(draws=sweeps, warmup=sweeps // 4, chains=2)
-    return np.log(engine.explore(model, SeedSequence(2), unwatched).variance.ravel())
+    return np.log(engine.run(model, SeedSequence(2), no_progress).variance.ravel())
 
 
 def recentred_log_variances(model: BradleyTerry, sweeps: int) -> np.ndarray:

@@ -13,11 +13,11 @@ from scipy import stats
 
 from support.reference_formulas import LEVEL, monte_carlo_error, within_chance
 from tiewise.data.comparisons import read_comparisons
-from tiewise.engines.base import unwatched
 from tiewise.engines.gibbs import Gibbs
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent, Network, Prior
+from tiewise.progress import no_progress
 
 Real = Callable[[str], Path]
 
@@ -27,7 +27,7 @@ def scores(real: Real, name: str, prior: Prior, engine: Gibbs) -> tuple[np.ndarr
     comparisons = read_comparisons(real(f"data/{name}-comparisons.csv"))
     gold = pd.read_csv(real(f"gold/{name}.csv"), dtype={"item": str})
     model = BradleyTerry(comparisons.counts(), prior)
-    draws = engine.explore(model, SeedSequence(2), unwatched)
+    draws = engine.run(model, SeedSequence(2), no_progress)
     centred = draws.quality - draws.quality.mean(axis=-1, keepdims=True)
     table = np.concatenate([draws.tie[..., None], draws.variance[..., None], centred], axis=-1)
     rows = gold.set_index(gold["parameter"] + gold["item"].fillna(""))

@@ -18,7 +18,7 @@ from support.reference_formulas import LEVEL, monte_carlo_error, within_chance
 from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
 from tiewise.engines import transport
-from tiewise.engines.base import Draws, Unsuited, unwatched
+from tiewise.engines.base import Draws, Unsuited
 from tiewise.engines.caron_doucet import CaronDoucet
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.hierarchical import Layers
@@ -35,6 +35,7 @@ from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread
 from tiewise.model.simulate import Truth, judged_again, random_pairs
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
 from tiewise.posterior.fit import fit
+from tiewise.progress import no_progress
 
 # Simulation-based calibration: the truth is one more draw.
 
@@ -81,9 +82,9 @@ def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
     how = {"draws": 50 * (RANKS + 1), "chains": RANKS + 1, "threads": 1}
     seed = int(rng.integers(2**32))
     try:
-        draws = Transport(**how).explore(model, SeedSequence(seed), unwatched)
+        draws = Transport(**how).run(model, SeedSequence(seed), no_progress)
     except Unsuited:
-        draws = Patient(**how).explore(model, SeedSequence(seed), unwatched)
+        draws = Patient(**how).run(model, SeedSequence(seed), no_progress)
     kept = {key: np.moveaxis(value[:RANKS, -1], 0, -1) for key, value in draws.more.items()}
     ours = told(
         model, draws.quality[:RANKS, -1].T, draws.tie[:RANKS, -1], draws.variance[:RANKS, -1], kept
@@ -139,7 +140,7 @@ def test_coefficients_are_those_of_the_integral():
     table = {"item": list(MAP.items), "one": values[:, 0], "two": values[:, 1]}
     term = Covariates(table, "one + two", variance=Fixed(1e8))
     model = BradleyTerry(counts, variance=Fixed(1e-10), tie=None, terms=(term,))
-    draws = Transport(draws=16_000, chains=8).explore(model, SeedSequence(2), unwatched)
+    draws = Transport(draws=16_000, chains=8).run(model, SeedSequence(2), no_progress)
     witness = sm.Logit(rows[:, 2], rows[:, :2]).fit(disp=False)
     ends = zip(witness.params - 6 * witness.bse, witness.params + 6 * witness.bse, strict=True)
     sides = [np.linspace(*both, 61) for both in ends]
@@ -240,7 +241,7 @@ def test_diagnostics_look_at_what_terms_add():
 
 def test_same_seed_same_draws_whatever_the_threads():
     runs = [
-        Transport(draws=400, threads=n).explore(model_of("all"), SeedSequence(2), unwatched)
+        Transport(draws=400, threads=n).run(model_of("all"), SeedSequence(2), no_progress)
         for n in (1, 2)
     ]
     assert np.array_equal(runs[0].quality, runs[1].quality)
@@ -252,7 +253,7 @@ def test_same_seed_same_draws_whatever_the_threads():
 def test_a_draw_costs_few_gradients(name):
     """Counted, not timed: no more steps than eight, and most trajectories accepted."""
     model = replace(model_of(name), terms=EVERY_TERM[name] or (Order(),))
-    facts = Transport().explore(model, SeedSequence(2), unwatched).facts
+    facts = Transport().run(model, SeedSequence(2), no_progress).facts
     assert facts["steps"] <= 8
     assert facts["acceptance"] > 0.6
 
@@ -262,7 +263,7 @@ def test_a_draw_costs_few_gradients(name):
 )
 def test_engines_that_know_no_terms_say_so(engine):
     with pytest.raises(InputError, match=f"{engine.name} cannot.*Order.*transport") as refusal:
-        engine.explore(model_of("order"), SeedSequence(2), unwatched)
+        engine.run(model_of("order"), SeedSequence(2), no_progress)
     assert "\n" not in str(refusal.value)
 
 
@@ -281,7 +282,7 @@ def test_patience_tells_the_same_story():
     """Many small steps and few large ones, within Monte Carlo error."""
     model = model_of("thresholds")
     one, two = (
-        means(engine(draws=3000, chains=8).explore(model, SeedSequence(2), unwatched))
+        means(engine(draws=3000, chains=8).run(model, SeedSequence(2), no_progress))
         for engine in (Transport, Patient)
     )
     error = np.hypot(monte_carlo_error(one), monte_carlo_error(two))

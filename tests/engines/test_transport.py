@@ -14,7 +14,7 @@ from engines.test_reference_posteriors import judge, scores
 from support.reference_formulas import monte_carlo_error, within_chance
 from tiewise.data.counts import Counts
 from tiewise.engines import preconditioner
-from tiewise.engines.base import Draws, Unsuited, unwatched
+from tiewise.engines.base import Draws, Unsuited
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.preconditioner import draw_chart
 from tiewise.engines.transport import Block, Transport
@@ -25,12 +25,13 @@ from tiewise.model.quality_priors import Covariance, Independent, Network
 from tiewise.model.scalar_priors import Exponential, Fixed, Gamma, InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
+from tiewise.progress import no_progress
 
 LONG = Transport(draws=16_000, chains=8)
 
 
 def explore(model: BradleyTerry, engine, seed: int = 2) -> Draws:
-    return engine.explore(model, SeedSequence(seed), unwatched)
+    return engine.run(model, SeedSequence(seed), no_progress)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -72,7 +73,7 @@ def ranks_of_truth(rng: np.random.Generator, tie) -> np.ndarray:
     truth = Truth.drawn(prior, IG, tie, rng)
     model = BradleyTerry(simulate_counts(truth, 60, rng), prior, variance=IG, tie=tie)
     engine = Transport(draws=50 * (RANKS + 1), chains=RANKS + 1, threads=1)
-    draws = engine.explore(model, SeedSequence(int(rng.integers(2**32))), unwatched)
+    draws = engine.run(model, SeedSequence(int(rng.integers(2**32))), no_progress)
     kept = draws.quality[:RANKS, -1], draws.tie[:RANKS, -1], draws.variance[:RANKS, -1]
 
     def told(quality, tie, variance):
@@ -254,7 +255,7 @@ def test_progress_reaches_the_end(village):
     def watch(what: str, done: int, total: int) -> None:
         seen.setdefault(what, []).append((done, total))
 
-    Transport(draws=400).explore(village.model, SeedSequence(2), watch)
+    Transport(draws=400).run(village.model, SeedSequence(2), watch)
     assert set(seen) == {"warming up", "sampling"}
     for steps in seen.values():
         assert [done for done, _ in steps] == sorted(done for done, _ in steps)

@@ -13,7 +13,6 @@ from numpy.random import SeedSequence
 from scipy import integrate, linalg, optimize, stats
 
 from tiewise.cli.experiment import NAMES
-from tiewise.engines.base import unwatched
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.errors import InputError
 from tiewise.experiments.alpha import beside
@@ -36,6 +35,7 @@ from tiewise.jobs.run import Found, chance, told_seed
 from tiewise.model.quality_priors import Network
 from tiewise.planning.recovery import Found as Posterior
 from tiewise.planning.recovery import held, places
+from tiewise.progress import no_progress
 
 ROOT = Path(__file__).parents[2]
 DOCS, RESULTS = ROOT / "docs", ROOT / "benchmarks" / "results" / "experiments"
@@ -152,7 +152,7 @@ def test_half_wins_give_the_estimate_of_another_optimiser(counts):
 
     best = optimize.minimize(minus, np.zeros(8), method="BFGS", options={"gtol": 1e-7}).x
     model = HalfWins.of(counts, Network(SMALL))
-    estimate = MaximumLikelihood().explore(model, SeedSequence(1), unwatched).quality[0, 0]
+    estimate = MaximumLikelihood().run(model, SeedSequence(1), no_progress).quality[0, 0]
     assert estimate - estimate.mean() == pytest.approx(np.append(best, -best.sum()), abs=1e-4)
 
 
@@ -344,12 +344,12 @@ def test_a_run_cut_off_goes_on_to_the_same_bytes(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(asked, cut, workers=1, repeats=6, watch=stop)
+        run_experiment(asked, cut, workers=1, repeats=6, progress=stop)
     journal = (cut / "journal.jsonl").read_bytes()
     assert journal.count(b"\n") == 4
     (cut / "journal.jsonl").write_bytes(journal[:-40])
     done = []
-    run_experiment(asked, cut, workers=1, repeats=6, watch=lambda _, k, n: done.append((k, n)))
+    run_experiment(asked, cut, workers=1, repeats=6, progress=lambda _, k, n: done.append((k, n)))
     assert done == [(2, 6), (3, 6), (4, 6), (5, 6), (6, 6)]
     run_experiment(asked, whole, workers=1, repeats=6)
     for name in ("results.parquet", "table.csv", "finding.md"):

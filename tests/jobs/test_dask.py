@@ -190,7 +190,7 @@ def test_a_scheduler_that_goes_away_is_told_in_a_line(tmp_path, capfd):
 
         crew = Crew(dask=address)
         with pytest.raises(InputError) as caught:
-            carry_out(errands.waiting, todo, seed=1, journal=journal, crew=crew, watch=watch)
+            carry_out(errands.waiting, todo, seed=1, journal=journal, crew=crew, progress=watch)
     assert str(caught.value) == (
         f"the Dask scheduler at {address!r} went away; start it and the same command again, which "
         "goes on where it was"

@@ -124,7 +124,7 @@ def test_progress_is_told_task_by_task():
         seen.append(told)
 
     todo = [Task(str(k), {}) for k in range(4)]
-    carry_out(errands.kinds, todo, seed=1, crew=Crew(2), what="trying", watch=watch)
+    carry_out(errands.kinds, todo, seed=1, crew=Crew(2), what="trying", progress=watch)
     assert seen == [("trying", k, 4) for k in range(5)]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from tiewise.engines.base import unwatched
 from tiewise.engines.transport import Transport
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
@@ -17,6 +16,7 @@ from tiewise.model.quality_priors import Independent, Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.reliability import more_needed, reliability, rounded, verdict
+from tiewise.progress import no_progress
 
 ITEMS = tuple(f"item {k}" for k in range(40))
 
@@ -58,7 +58,7 @@ def test_it_agrees_with_the_squared_correlation_of_estimate_and_truth(comparison
         truth = Truth.drawn(believed, Fixed(2.0), Fixed(0.5), rng)
         counts = simulate_counts(truth, comparisons, rng)
         model = BradleyTerry(counts, believed, variance=Fixed(2.0), tie=Fixed(0.5))
-        draws = Transport(draws=400).explore(model, SeedSequence(seed), unwatched)
+        draws = Transport(draws=400).run(model, SeedSequence(seed), no_progress)
         quality = draws.quality.reshape(-1, 40)
         actual = np.corrcoef(quality.mean(axis=0), truth.quality)[0, 1] ** 2
         gaps.append(reliability(quality) - actual)

@@ -319,7 +319,7 @@ def test_the_same_results_give_the_same_bytes(reported, tmp_path):
 def test_progress_comes_to_its_end(unmapped, monkeypatch):
     monkeypatch.setattr(html, "draw", lambda results: iter(()))
     told: list[tuple[str, int, int]] = []
-    write_report(unmapped, watch=lambda *words: told.append(words))
+    write_report(unmapped, progress=lambda *words: told.append(words))
     assert told[-1][1] == told[-1][2] > 0
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 

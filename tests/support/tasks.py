@@ -23,12 +23,12 @@ def fitted(about: Mapping[str, Any], source: SeedSequence) -> Found:
     A file `about["note"]` gets a line. With `about["dies"]`, a file that is not there yet, it is
     written and the worker ends at once, as if somebody had killed it; a task that `fails` says so.
     """
-    from tiewise.engines.base import unwatched
     from tiewise.engines.laplace import Laplace
     from tiewise.model.bradley_terry import BradleyTerry
     from tiewise.model.quality_priors import Independent
     from tiewise.model.scalar_priors import Fixed
     from tiewise.model.simulate import Truth, simulate_counts
+    from tiewise.progress import no_progress
 
     begun = time.perf_counter()
     with Path(about["note"]).open("a", encoding="utf-8") as note:
@@ -42,7 +42,7 @@ def fitted(about: Mapping[str, Any], source: SeedSequence) -> Found:
     items = tuple(map(str, range(8)))
     truth = Truth.drawn(Independent(items), Fixed(1.0), Fixed(0.4), rng)
     model = BradleyTerry(simulate_counts(truth, 60, rng))
-    draws = Laplace(draws=200).explore(model, SeedSequence(int(rng.integers(2**31))), unwatched)
+    draws = Laplace(draws=200).run(model, SeedSequence(int(rng.integers(2**31))), no_progress)
     quality = draws.quality.mean(axis=(0, 1))
     rows = [
         {"number": about["number"], "item": item, "error": mean - true}

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tiewise.cli.options import AROUND, COLUMNS, MODEL, beliefs, columns, progress, surroundings
+from tiewise.cli.options import AROUND, COLUMNS, MODEL, beliefs, columns, progress_bar, surroundings
 from tiewise.cli.study import DATABASE, is_study, to_fit
 from tiewise.errors import InputError
 
@@ -41,13 +41,14 @@ def judges(source: str, **given: Any) -> None:
 
     out = given["out"] or _place(source)
     shared = {"out": out, "seed": given["seed"], "splits": given["splits"], "force": given["force"]}
-    with progress() as watch:
+    with progress_bar() as progress:
         if is_results(source):
-            found = look_at_judges(_results(source, given), **shared, watch=watch)
+            found = look_at_judges(_results(source, given), **shared, progress=progress)
         else:
             told, given = _to_fit(source, given)
             found = look_at_judges(
-                told, **shared, around=surroundings(given), columns=columns(given), watch=watch,
+                told, **shared, around=surroundings(given), columns=columns(given),
+                progress=progress,
                 prior=given["prior"], reach=given["reach"], ties=not given["no_ties"],
                 **beliefs(given),
             )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tiewise.cli.options import progress
+from tiewise.cli.options import progress_bar
 
 if TYPE_CHECKING:
     from tiewise.experiments.run import Outcome
@@ -65,8 +65,8 @@ def _run(name: str, given: dict[str, Any]) -> int:
         )
     elif asked.timed:
         click.echo(f"{name}: one task at a time, because it measures times", err=True)
-    with progress() as watch:
-        outcome = run_experiment(asked, **given, watch=watch)
+    with progress_bar() as progress:
+        outcome = run_experiment(asked, **given, progress=progress)
     _tell(outcome)
     return len(outcome.failed)
 

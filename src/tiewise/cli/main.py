@@ -26,7 +26,7 @@ from tiewise.cli.options import (
     beliefs,
     columns,
     engine,
-    progress,
+    progress_bar,
     surroundings,
     words,
 )  # fmt: skip
@@ -139,7 +139,7 @@ def fit(file: str, **given: Any) -> None:
     if is_study(file):
         source, given = to_fit(file, given)
     around = surroundings(given)
-    with progress() as watch:
+    with progress_bar() as progress:
         results = analyse(
             source,
             given["out"] or f"{Path(file).stem}-results",
@@ -151,7 +151,7 @@ def fit(file: str, **given: Any) -> None:
             report=not given["no_report"],
             record=not given["no_record"],
             force=given["force"],
-            watch=watch,
+            progress=progress,
             prior=given["prior"],
             reach=given["reach"],
             ties=not given["no_ties"],
@@ -179,8 +179,8 @@ def report(folder: str, **given: Any) -> None:
     from tiewise.report.html import reword
 
     top = {"top": given["top"]} if given["top"] is not None else {}
-    with progress() as watch:
-        page = reword(read_results(folder), watch=watch, **words(given), **top)
+    with progress_bar() as progress:
+        page = reword(read_results(folder), progress=progress, **words(given), **top)
     click.echo(f"Report in {page}")
 
 

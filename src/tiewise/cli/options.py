@@ -12,7 +12,8 @@ import click
 from tiewise.errors import InputError
 
 if TYPE_CHECKING:
-    from tiewise.engines.base import Engine, Watch
+    from tiewise.engines.base import Engine
+    from tiewise.progress import Progress
     from tiewise.workflows.analyse import Surroundings
 
 ENGINES = (
@@ -158,12 +159,12 @@ def engine(name: str, draws: int | None) -> Engine:
 
 
 @contextmanager
-def progress() -> Iterator[Watch]:
+def progress_bar() -> Iterator[Progress]:
     """A bar on a terminal, nothing in a pipe."""
-    from tiewise.engines.base import unwatched
+    from tiewise.progress import no_progress
 
     if not sys.stderr.isatty():
-        yield unwatched
+        yield no_progress
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -171,9 +172,9 @@ def progress() -> Iterator[Watch]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
-        def watch(what: str, done: int, total: int) -> None:
+        def progress(what: str, done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total)
             bar.update(tasks[what], completed=done, total=total)
 
-        yield watch
+        yield progress

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from tiewise.cli.options import MAP, POSITIVE, progress, surroundings
+from tiewise.cli.options import MAP, POSITIVE, progress_bar, surroundings
 from tiewise.cli.study import DATABASE, is_study, opened
 from tiewise.errors import InputError
 
@@ -86,10 +86,10 @@ def _simulated(design: StudyDesign, wanted: float, given: dict[str, Any]) -> Pla
     from tiewise.planning.plan_study import plan_study
 
     crew = Crew(given["workers"] or os.cpu_count() or 1, given["dask"])
-    with progress() as watch:
+    with progress_bar() as progress:
         return plan_study(
             design, reliability=wanted, precision=given["precision"], seed=given["seed"],
-            out=given["out"], force=given["force"], crew=crew, watch=watch,
+            out=given["out"], force=given["force"], crew=crew, progress=progress,
         )  # fmt: skip
 
 

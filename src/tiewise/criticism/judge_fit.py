@@ -9,7 +9,6 @@ the model thinks, below 1 more so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +24,10 @@ from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.judgement_record import Record, asked
 from tiewise.posterior.predictions import Opinions, replies, tail
+from tiewise.progress import Progress, no_progress
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Watch = Callable[[str, int, int], None]
 
 REPLIES = 1000
 """Sets of answers made up for each judge."""
@@ -93,7 +92,7 @@ def judge_table(
     record: Record | None = None,
     *,
     seed: int = 1,
-    watch: Watch = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> pd.DataFrame:
     """One row a judge: figures, infit and outfit, influence on the results, and flags in words.
 
@@ -111,7 +110,7 @@ def judge_table(
     whole, rng, found = Standing.of(opinions), default_rng([seed, 11]), dict[str, Any]()
     for without in without_each(model, tree, record, seed=seed):
         name = record.judges[without.judge]
-        watch("judges", len(found), len(record.judges))
+        progress("judges", len(found), len(record.judges))
         own = told.where(told.judge == without.judge)
         moved = influence(whole, Standing.of(without.opinions, without.weight))
         found[name] = {

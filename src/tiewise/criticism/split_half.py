@@ -7,7 +7,6 @@ halves to that of wholes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,9 +19,9 @@ from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.fit import ENGINES, fit
 from tiewise.posterior.judgement_record import Record
+from tiewise.progress import Progress, no_progress
 
 Floats = NDArray[np.float64]
-Watch = Callable[[str, int, int], None]
 
 FEWEST_JUDGES = 4
 SPLITS = 50
@@ -64,7 +63,7 @@ def split_half(
     *,
     splits: int = SPLITS,
     seed: int = 1,
-    watch: Watch = lambda *_: None,
+    progress: Progress = no_progress,
 ) -> Halves | None:
     """Split-half reliability over judges; None with fewer than four of them."""
     there = np.unique(record.compared.judge)
@@ -73,7 +72,7 @@ def split_half(
     rng = default_rng([seed, 17])
     found = []
     for done in range(splits):
-        watch("halves", done, splits)
+        progress("halves", done, splits)
         found.append(spearman_brown(_one_split(model, record, there, rng)))
     low, middle, high = np.quantile(found, (0.025, 0.5, 0.975))
     return Halves(float(middle), float(low), float(high), splits)

@@ -1,34 +1,20 @@
-"""What every engine shares: draws, seeds, chains side by side, and a word on progress."""
+"""What every engine is, and what it returns."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
-from numpy.random import Generator, SeedSequence
+from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.progress import Progress
 
 Floats = NDArray[np.float64]
-Result = TypeVar("Result")
-Thing = TypeVar("Thing")
-
-# A slice is stepped out, and tried, so many places at a time.
-SLICE_STEPS, SLICE_TRIES, FARTHEST_STEP = 3, 8, 51
-
-Watch = Callable[[str, int, int], None]
-"""Told (what is being done, how much of it is done, of how much) now and then."""
-
-
-def unwatched(_what: str, _done: int, _total: int) -> None:
-    """A watch nobody looks at."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +52,7 @@ class Engine(Protocol):
     def kind(self) -> str:
         """`exact`, `approximate` or `point`."""
 
-    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+    def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from the model's posterior, the same for the same seed."""
 
 
@@ -82,110 +68,3 @@ def refuse_terms(model: BradleyTerry, engine: Engine) -> None:
 
 class Unsuited(Exception):
     """An engine's word that it cannot explore this model well; the message says why."""
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Leave the cores to our own threads: a BLAS that also wants them only gets in the way."""
-    # SciPy brings a BLAS of its own, and only those already loaded can be limited.
-    import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="blas"):
-        yield
-
-
-def one_blas_thread_for_good() -> None:
-    """The same for the rest of this process, whose threads would else undo it for each other."""
-    import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1, user_api="blas")
-
-
-class Tally:
-    """Progress of several chains as one number; also how an interrupted run stops its chains."""
-
-    def __init__(self, watch: Watch, what: str, total: int) -> None:
-        self._watch, self._what, self._total = watch, what, total
-        self._done, self._lock, self.stopped = 0, threading.Lock(), threading.Event()
-
-    def step(self, count: int = 1) -> None:
-        """One more step is done; raises if the run was interrupted meanwhile."""
-        if self.stopped.is_set():
-            raise KeyboardInterrupt
-        with self._lock:
-            self._done += count
-            self._watch(self._what, self._done, self._total)
-
-
-def side_by_side(
-    run: Callable[[Generator, Tally], Result],
-    seeds: Sequence[SeedSequence],
-    tally: Tally,
-    threads: int,
-) -> list[Result]:
-    """One result per seed, in the order of seeds, whatever the number of threads."""
-    return in_threads(run, [np.random.default_rng(seed) for seed in seeds], tally, threads)
-
-
-def in_threads(
-    run: Callable[[Thing, Tally], Result], things: Sequence[Thing], tally: Tally, threads: int
-) -> list[Result]:
-    """One result per thing, in the order of things, whatever the number of threads."""
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        try:
-            futures = [pool.submit(run, thing, tally) for thing in things]
-            # Whichever fails first speaks; the others are not waited for, but stopped.
-            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
-                future.result()
-            return [future.result() for future in futures]
-        except BaseException:
-            tally.stopped.set()
-            raise
-
-
-def slice_draw(
-    density: Callable[[Floats], Floats], here: float, width: float, rng: Generator
-) -> float:
-    """One slice-sampling update of a number (Neal 2003: stepping out, then shrinking).
-
-    `density` gives log densities at many places at once, which costs hardly more than at one.
-    """
-    left = here - width * rng.uniform()
-    steps = width * np.arange(SLICE_STEPS, dtype=np.float64)
-    known = density(np.concatenate([[here], left - steps, left + width + steps]))
-    floor = float(known[0]) - rng.exponential()
-    if not floor > -np.inf:
-        raise FloatingPointError("a slice starts where the density is positive")
-    lower, upper = known[1 : SLICE_STEPS + 1] <= floor, known[SLICE_STEPS + 1 :] <= floor
-    out = _first_below(density, upper, left + width, width, floor)
-    right = left + width * (1 + out)
-    left -= width * _first_below(density, lower, left, -width, floor)
-    while True:
-        # Uniform over the first bracket, so uniform over what is left of it if it lies there.
-        tries = rng.uniform(left, right, size=SLICE_TRIES)
-        for new, height in zip(tries, density(tries), strict=True):
-            if not left < new < right:
-                continue
-            if height > floor:
-                return float(new)
-            left, right = (new, right) if new < here else (left, new)
-
-
-def _first_below(
-    density: Callable[[Floats], Floats],
-    below: NDArray[np.bool_],
-    end: float,
-    step: float,
-    floor: float,
-) -> int:
-    """How many steps out from `end` the density is first below the floor; `below` knows some."""
-    if below.any():
-        return int(np.argmax(below))
-    for out in range(SLICE_STEPS, FARTHEST_STEP, SLICE_STEPS):
-        farther = np.arange(out, out + SLICE_STEPS, dtype=np.float64)
-        below = density(end + step * farther) <= floor
-        if below.any():
-            return out + int(np.argmax(below))
-    return FARTHEST_STEP

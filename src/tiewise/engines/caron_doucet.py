@@ -22,11 +22,13 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts, Integers
-from tiewise.engines.base import Draws, Tally, Watch, refuse_terms, side_by_side
+from tiewise.engines.base import Draws, refuse_terms
+from tiewise.engines.threads import side_by_side
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Exponential, InverseGamma
+from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +66,7 @@ class CaronDoucet:
         if self.thin < 1:
             raise InputError(f"thin must be 1 sweep or more a draw, not {self.thin!r}")
 
-    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+    def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
         refuse_terms(model, self)
         refuse_other_priors(model)
@@ -74,12 +76,12 @@ class CaronDoucet:
         sampler = _Sampler.of(model, self.shape, self.rate)
         built = perf_counter() - begun
         each = -(-self.draws // self.chains)
-        tally = Tally(watch, "sampling", self.chains * (self.warmup + each))
+        counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
 
-        def run(rng: Generator, tally: Tally) -> tuple[Floats, Floats]:
-            return sampler.run(rng, self.warmup, each, self.thin, tally)
+        def run(rng: Generator, counter: ProgressCounter) -> tuple[Floats, Floats]:
+            return sampler.run(rng, self.warmup, each, self.thin, counter)
 
-        runs = side_by_side(run, seed.spawn(self.chains), tally, self.threads)
+        runs = side_by_side(run, seed.spawn(self.chains), counter, self.threads)
         quality, tie = (np.stack(part) for part in zip(*runs, strict=True))
         facts: dict[str, str | int | float] = {
             "warmup": self.warmup, "thin": self.thin, "prior": self._describe(model),
@@ -186,7 +188,7 @@ class _Sampler:
         return cls(model, shape, rate, seen, heads, tails, successes[seen], shapes, mixture)
 
     def run(
-        self, rng: Generator, warmup: int, draws: int, thin: int, tally: Tally
+        self, rng: Generator, warmup: int, draws: int, thin: int, counter: ProgressCounter
     ) -> tuple[Floats, Floats]:
         """One chain, its warm-up left out."""
         quality, tie = np.empty((draws, self.model.size)), np.empty(draws)
@@ -198,7 +200,7 @@ class _Sampler:
                     here, delta = self.sweep(here, delta, rng)
                 if k >= 0:
                     quality[k], tie[k] = here, delta
-                tally.step()
+                counter.step()
         return quality, tie
 
     def start(self, rng: Generator) -> tuple[Floats, float]:

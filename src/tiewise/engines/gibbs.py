@@ -15,11 +15,14 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.engines.base import Draws, Tally, Watch, refuse_terms, side_by_side, slice_draw
+from tiewise.engines.base import Draws, refuse_terms
 from tiewise.engines.newton import Slopes, find_spread
+from tiewise.engines.slice_sampling import slice_draw
+from tiewise.engines.threads import side_by_side
 from tiewise.model import kernels
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Fixed, InverseGamma
+from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]
 
@@ -49,19 +52,19 @@ class Gibbs:
     name = "gibbs"
     kind = "exact"
 
-    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+    def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
         refuse_terms(model, self)
         begun = perf_counter()
         sampler = _Sampler.of(model, as_published=self.as_published)
         built = perf_counter() - begun
         each = -(-self.draws // self.chains)
-        tally = Tally(watch, "sampling", self.chains * (self.warmup + each))
+        counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
 
-        def run(rng: Generator, tally: Tally) -> tuple[Floats, Floats, Floats]:
-            return sampler.run(rng, self.warmup, each, tally)
+        def run(rng: Generator, counter: ProgressCounter) -> tuple[Floats, Floats, Floats]:
+            return sampler.run(rng, self.warmup, each, counter)
 
-        runs = side_by_side(run, seed.spawn(self.chains), tally, self.threads)
+        runs = side_by_side(run, seed.spawn(self.chains), counter, self.threads)
         quality, tie, variance = (np.stack(part) for part in zip(*runs, strict=True))
         facts = {"warmup": self.warmup, "as_published": int(self.as_published)}
         return Draws(quality, tie, variance, facts=facts, build_seconds=built)
@@ -103,7 +106,7 @@ class _Sampler:
         return cls(model, slopes, start, line_width, width, spread.sd, as_published)
 
     def run(
-        self, rng: Generator, warmup: int, draws: int, tally: Tally
+        self, rng: Generator, warmup: int, draws: int, counter: ProgressCounter
     ) -> tuple[Floats, Floats, Floats]:
         """One chain, its first `warmup` sweeps left out."""
         quality = np.empty((draws, self.model.size))
@@ -115,7 +118,7 @@ class _Sampler:
                 quality[sweep], tie[sweep], variance[sweep] = (
                     state.quality, state.tie, state.variance,
                 )  # fmt: skip
-            tally.step()
+            counter.step()
         return quality, tie, variance
 
     def _disperse(self, rng: Generator) -> _State:

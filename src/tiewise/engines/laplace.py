@@ -8,10 +8,11 @@ from time import perf_counter
 import numpy as np
 from numpy.random import SeedSequence
 
-from tiewise.engines.base import Draws, Watch, refuse_terms
+from tiewise.engines.base import Draws, refuse_terms
 from tiewise.engines.newton import Spread
 from tiewise.engines.preconditioner import draw_chart
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.progress import Progress
 
 BLOCK = 500
 
@@ -32,7 +33,7 @@ class Laplace:
     name = "laplace"
     kind = "approximate"
 
-    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+    def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """One chain of independent draws."""
         refuse_terms(model, self)
         begun = perf_counter()
@@ -47,7 +48,7 @@ class Laplace:
             tie.append(at.tie)
             variance.append(np.exp(2 * at.log_alpha))
             weight.append(chart.log_density(q) + (q**2).sum(axis=0) / 2)
-            watch("sampling", min(start + BLOCK, self.draws), self.draws)
+            progress("sampling", min(start + BLOCK, self.draws), self.draws)
         return Draws(
             np.concatenate(quality)[None],
             np.concatenate(tie)[None],

@@ -10,10 +10,11 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
-from tiewise.engines.base import Draws, Watch, refuse_terms
+from tiewise.engines.base import Draws, refuse_terms
 from tiewise.engines.newton import climb
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.progress import Progress
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ class MaximumLikelihood:
     name = "maximum-likelihood"
     kind = "point"
 
-    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+    def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """One draw: the estimate."""
         refuse_terms(model, self)
         refuse_without_estimate(model.counts)
@@ -38,7 +39,7 @@ class MaximumLikelihood:
         summit = climb(top, top.start(), longest=2.0 if free else np.inf)
         quality, tie = top.unpack(summit.point)
         errors = np.sqrt(np.diag(top.spread(summit.point)))
-        watch("climbing", 1, 1)
+        progress("climbing", 1, 1)
         return Draws(
             (quality - quality.mean())[None, None],
             np.array([[tie]]),

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.engines.base import Draws, Tally, Watch, refuse_terms, side_by_side, slice_draw
+from tiewise.engines.base import Draws, refuse_terms
 from tiewise.engines.preconditioner import Chart, draw_chart
+from tiewise.engines.slice_sampling import slice_draw
+from tiewise.engines.threads import side_by_side
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import InverseGamma
+from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]
 
@@ -49,19 +52,19 @@ class Metropolis:
         if self.thin < 1:
             raise InputError(f"thin must be 1 step or more a draw, not {self.thin!r}")
 
-    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+    def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
         refuse_terms(model, self)
         begun = perf_counter()
         walk = _Walk(draw_chart(model))
         built = perf_counter() - begun
         each = -(-self.draws // self.chains)
-        tally = Tally(watch, "sampling", self.chains * (self.warmup + each))
+        counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
 
-        def run(rng: Generator, tally: Tally) -> _Path:
-            return walk.run(rng, self.warmup, each, self.thin, tally)
+        def run(rng: Generator, counter: ProgressCounter) -> _Path:
+            return walk.run(rng, self.warmup, each, self.thin, counter)
 
-        paths = side_by_side(run, seed.spawn(self.chains), tally, self.threads)
+        paths = side_by_side(run, seed.spawn(self.chains), counter, self.threads)
         quality, tie, variance, accepted = (
             np.stack(part) for part in list(zip(*paths, strict=True))[:4]
         )
@@ -122,21 +125,23 @@ class _Walk:
 
     chart: Chart
 
-    def run(self, rng: Generator, warmup: int, draws: int, thin: int, tally: Tally) -> _Path:
+    def run(
+        self, rng: Generator, warmup: int, draws: int, thin: int, counter: ProgressCounter
+    ) -> _Path:
         """One chain, its warm-up left out."""
         quality = np.empty((draws, self.chart.model.size))
         tie, variance, accepted = np.empty(draws), np.empty(draws), np.empty((draws, 2))
         # A proposal may be absurd (a threshold of 0 or ∞); it is then refused, not warned about.
         with np.errstate(all="ignore"):
-            here, steps = self.warm_up(rng, warmup, thin, tally)
+            here, steps = self.warm_up(rng, warmup, thin, counter)
             for k in range(draws):
                 here, accepted[k] = self.walk(here, steps, thin, rng)
                 quality[k], tie[k], variance[k] = here.quality, here.tie, here.variance
-                tally.step()
+                counter.step()
         return _Path(quality, tie, variance, accepted, steps)
 
     def warm_up(
-        self, rng: Generator, warmup: int, thin: int, tally: Tally
+        self, rng: Generator, warmup: int, thin: int, counter: ProgressCounter
     ) -> tuple[_Point, _Steps]:
         """A wide start walked in, and step sizes that suit."""
         here = self.start(rng)
@@ -146,7 +151,7 @@ class _Walk:
             # Ever smaller corrections: the sizes settle, and are frozen after the warm-up.
             steps = steps.tuned(chances, (k + 1) ** -0.6)
             if (k + 1) % thin == 0:
-                tally.step()
+                counter.step()
         return here, steps
 
     def walk(

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.engines.base import Draws, Tally, Unsuited, Watch, in_threads
+from tiewise.engines.base import Draws, Unsuited
 from tiewise.engines.hierarchical_preconditioner import draw_layered_chart
 from tiewise.engines.newton import Spread
 from tiewise.engines.preconditioner import draw_chart
+from tiewise.engines.threads import in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]
 
@@ -133,7 +135,7 @@ class Transport:
         if self.draws < 1:
             raise InputError(f"ask for one draw or more, not {self.draws}")
 
-    def explore(self, model: BradleyTerry, seed: SeedSequence, watch: Watch) -> Draws:
+    def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws after a short pilot that settles the pace."""
         begun = perf_counter()
         chart: Chart = draw_layered_chart(model) if model.terms else draw_chart(model, self.start)
@@ -141,13 +143,13 @@ class Transport:
         shortened = self.draws // SHORTEST // SUPERCHAINS * SUPERCHAINS
         chains = min(self.chains, max(shortened, 2 * SUPERCHAINS))
         blocks = _started(chart, chains, self.blocks, seed)
-        pace, acceptance = _pilot(blocks, watch, self.threads, self.steps, self.warm)
+        pace, acceptance = _pilot(blocks, progress, self.threads, self.steps, self.warm)
         each = -(-self.draws // chains)
         pilot = sum(block.gradients for block in blocks)
-        tally = Tally(watch, "sampling", self.blocks * each)
+        counter = ProgressCounter(progress, "sampling", self.blocks * each)
         kept = Kept.room(chart.told(blocks[0].at), chains, each)
         shares = list(zip(blocks, kept.shared(self.blocks), strict=True))
-        in_threads(lambda share, t: share[0].keep(share[1], pace, t), shares, tally, self.threads)
+        in_threads(lambda share, t: share[0].keep(share[1], pace, t), shares, counter, self.threads)
         gradients = sum(block.gradients for block in blocks) - pilot
         quality, tie, variance = (kept.values.pop(name) for name in ("quality", "tie", "variance"))
         return Draws(
@@ -234,13 +236,13 @@ class Block:
         self.q, self.at, self.kick = q, at, kick
         self.density = np.where(yes, density, self.density)
 
-    def keep(self, kept: Kept, pace: Pace, tally: Tally) -> None:
+    def keep(self, kept: Kept, pace: Pace, counter: ProgressCounter) -> None:
         """Fill in the draws of every chain, one a trajectory."""
         for t in range(kept.acceptance.shape[1]):
             kept.acceptance[:, t] = self.move(pace)
             for name, told in self.chart.told(self.at).items():
                 kept.values[name][:, t] = np.moveaxis(told, -1, 0)
-            tally.step()
+            counter.step()
 
     def try_out(self, pace: Pace) -> Trial:
         """A few trajectories at a pace: acceptance, and how much of each place the next forgets."""
@@ -285,21 +287,21 @@ def _start(chart: Chart, rng: Generator) -> Floats:
 
 
 def _pilot(
-    blocks: Sequence[Block], watch: Watch, threads: int, numbers: tuple[int, ...], slow: Pace
+    blocks: Sequence[Block], progress: Progress, threads: int, numbers: tuple[int, ...], slow: Pace
 ) -> tuple[Pace, float]:
     """The pace that forgets fastest per gradient, and its acceptance; refuses a poor one."""
-    tally = Tally(watch, "warming up", len(blocks) * WARM_MOVES)
+    counter = ProgressCounter(progress, "warming up", len(blocks) * WARM_MOVES)
 
-    def warm(block: Block, tally: Tally) -> None:
+    def warm(block: Block, counter: ProgressCounter) -> None:
         for _ in range(WARM_MOVES):
             block.move(slow)
-            tally.step()
+            counter.step()
 
-    in_threads(warm, blocks, tally, threads)
+    in_threads(warm, blocks, counter, threads)
     scores: dict[Pace, tuple[float, float]] = {}
 
     def judge(pace: Pace) -> float:
-        quiet = Tally(lambda *_: None, "", 0)
+        quiet = ProgressCounter(lambda *_: None, "", 0)
         trials = in_threads(lambda b, _: b.try_out(pace), blocks, quiet, threads)
         scores[pace] = _judged(trials, pace, blocks[0].chart.rank)
         return scores[pace][1]

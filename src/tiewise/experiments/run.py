@@ -8,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tiewise.engines.base import Watch, unwatched
 from tiewise.errors import InputError
 from tiewise.experiments.experiment import Evidence, Experiment, markdown
 from tiewise.jobs.journal import Done, Journal
 from tiewise.jobs.run import Crew, carry_out
 from tiewise.jobs.tables import RESULTS, TIMINGS, read_table, write_tables
 from tiewise.plots.canvas import save
+from tiewise.progress import Progress, no_progress
 from tiewise.report.folder import refuse_full
 
 HOMES = {
@@ -58,7 +58,7 @@ def run_experiment(
     workers: int | None = None,
     dask: str | None = None,
     force: bool = False,
-    watch: Watch = unwatched,
+    progress: Progress = no_progress,
 ) -> Outcome:
     """Do what of an experiment is not done yet, and write its tables, figure and finding.
 
@@ -75,7 +75,7 @@ def run_experiment(
     journal = _journal(folder, heading, force=force)
     crew = Crew(workers or usual_workers(asked), dask)
     done = carry_out(
-        asked.job, tasks, seed=seed, journal=journal, crew=crew, watch=watch, what=asked.name
+        asked.job, tasks, seed=seed, journal=journal, crew=crew, progress=progress, what=asked.name
     )
     write_tables(folder, done, heading)
     failed = [one for one in done if one.error is not None]

@@ -1,4 +1,4 @@
-"""Engines on a watch: how long a fit takes, and how much its draws are worth."""
+"""Engines on a progress: how long a fit takes, and how much its draws are worth."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.engines.base import Draws, Engine, unwatched
+from tiewise.engines.base import Draws, Engine
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Network
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.diagnostics import ess
 from tiewise.posterior.fit import ENGINES
+from tiewise.progress import no_progress
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ def clocked(
     begun = perf_counter()
     model = build()
     built = perf_counter() - begun
-    draws = engine.explore(model, source, unwatched)
+    draws = engine.run(model, source, no_progress)
     return Clocked(draws, built + draws.build_seconds, perf_counter() - begun)
 
 
@@ -60,7 +61,7 @@ def _warmed(name: str) -> None:
     truth = Truth(graph.items, rng.normal(size=9), tie=0.5, variance=1.0)
     model = BradleyTerry(simulate_counts(truth, 90, rng), Network(graph))
     small: dict[str, Any] = {"draws": 80} | ({"warmup": 5} if name != "transport" else {})
-    ENGINES[name](**small).explore(model, SeedSequence(1), unwatched)
+    ENGINES[name](**small).run(model, SeedSequence(1), no_progress)
 
 
 def steps(name: str, settings: Mapping[str, Any]) -> int:

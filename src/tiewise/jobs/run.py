@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
-from tiewise.engines.base import Watch, one_blas_thread, unwatched
+from tiewise.engines.threads import one_blas_thread
 from tiewise.jobs.journal import Done, Journal, Row
 from tiewise.jobs.workers import Crew as Crew
 from tiewise.jobs.workers import Task as Task
 from tiewise.jobs.workers import one_line
+from tiewise.progress import Progress, no_progress
 
 
 class Found(NamedTuple):
@@ -41,7 +42,7 @@ def carry_out(
     seed: int,
     journal: Journal | None = None,
     crew: Crew | None = None,
-    watch: Watch = unwatched,
+    progress: Progress = no_progress,
     what: str = "simulating",
 ) -> list[Done]:
     """What came of each task, in the order of tasks; those in the journal are not done again.
@@ -54,14 +55,14 @@ def carry_out(
     crew, journal = crew or Crew(), journal or Journal(None, {})
     left = [task for task in tasks if task.name not in journal.done]
     finished = len(tasks) - len(left)
-    watch(what, finished, len(tasks))
+    progress(what, finished, len(tasks))
     if left:
         work, give_up = partial(worked, job, seed), partial(given_up, seed)
         with crew.at_work() as each, closing(each(work, give_up, left)) as found:
             for done in found:
                 journal.add(done)
                 finished += 1
-                watch(what, finished, len(tasks))
+                progress(what, finished, len(tasks))
     return [journal.done[task.name] for task in tasks]
 
 

@@ -18,7 +18,7 @@ from itertools import islice
 from threading import Thread
 from typing import Any, NamedTuple
 
-from tiewise.engines.base import one_blas_thread_for_good
+from tiewise.engines.threads import one_blas_thread_for_good
 from tiewise.errors import InputError
 from tiewise.jobs.journal import Done
 from tiewise.jobs.versions import versions

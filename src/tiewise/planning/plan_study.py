@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiewise.engines.base import Watch, unwatched
 from tiewise.errors import InputError
 from tiewise.jobs.journal import Journal
 from tiewise.jobs.run import Crew
@@ -12,6 +11,7 @@ from tiewise.planning.design import StudyDesign
 from tiewise.planning.folder import begin, write_plan
 from tiewise.planning.plan import Plan, heading
 from tiewise.planning.search import Search
+from tiewise.progress import Progress, no_progress
 
 
 def plan_study(
@@ -23,7 +23,7 @@ def plan_study(
     out: str | Path | None = None,
     force: bool = False,
     crew: Crew | None = None,
-    watch: Watch = unwatched,
+    progress: Progress = no_progress,
 ) -> Plan:
     """How many comparisons a study needs for a reliability, by simulation.
 
@@ -38,7 +38,7 @@ def plan_study(
     folder = None if out is None else Path(out)
     journal = None if folder is None else begin(folder, force=force)
     kept = Journal(journal, heading(design, reliability, precision, seed))
-    plan = Search(design, reliability, precision, seed, kept, crew or Crew(), watch).planned()
+    plan = Search(design, reliability, precision, seed, kept, crew or Crew(), progress).planned()
     if folder is not None:
         write_plan(plan, folder)
     return plan

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.engines.base import unwatched
 from tiewise.engines.transport import Transport
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.fit import explored
 from tiewise.posterior.summaries import ranks
+from tiewise.progress import no_progress
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 def found(model: BradleyTerry, source: SeedSequence, draws: int = DRAWS) -> Found:
     """The posterior as Transport finds it, on one thread: other tasks have the other cores."""
-    _, drawn = explored(model, Transport(draws=draws, threads=1), source, unwatched)
+    _, drawn = explored(model, Transport(draws=draws, threads=1), source, no_progress)
     flat = drawn.quality.reshape(-1, model.size)
     centred = flat - flat.mean(axis=1, keepdims=True)
     return Found(centred, drawn.tie.ravel(), drawn.variance.ravel())

@@ -12,7 +12,6 @@ from math import ceil, floor, inf
 
 import numpy as np
 
-from tiewise.engines.base import Watch
 from tiewise.jobs.journal import Done, Journal, Row
 from tiewise.jobs.run import Crew, Task, carry_out, chance
 from tiewise.planning.accuracy import FIGURES
@@ -26,6 +25,7 @@ from tiewise.planning.curves import (
 from tiewise.planning.design import StudyDesign, crowd_limit
 from tiewise.planning.plan import Answer, Plan, asked, down, neat, up
 from tiewise.planning.simulated_study import simulated, so_far
+from tiewise.progress import Progress
 
 SCOUTS, SURVEYORS, BATCH, FEWEST, MOST = 4, 24, 16, 6, 240
 USUAL = 0.03
@@ -47,10 +47,10 @@ class Search:
 
     def __init__(
         self, design: StudyDesign, wanted: float, precision: float, seed: int,
-        journal: Journal, crew: Crew, watch: Watch,
+        journal: Journal, crew: Crew, progress: Progress,
     ) -> None:  # fmt: skip
         self.design, self.wanted, self.precision, self.seed = design, wanted, precision, seed
-        self.journal, self.crew, self.watch = journal, crew, watch
+        self.journal, self.crew, self.progress = journal, crew, progress
         self.done: list[Done] = []
         self.surveyors = int(np.clip(round(SURVEYORS * USUAL / precision), FEWEST, SURVEYORS))
         limit = crowd_limit(design.crowd, np.random.default_rng(chance(seed, "limit")))
@@ -77,13 +77,18 @@ class Search:
         """Simulate studies of a phase by their numbers, each fitted at all looks."""
         tasks = [self._task(f"{phase} {k + 1}", phase, looks) for k in numbers]
 
-        def watch(_: str, done: int, total: int) -> None:
+        def progress(_: str, done: int, total: int) -> None:
             # Of a phase in several batches, what came before is done, too.
-            self.watch(what, numbers.start + done, numbers.start + total)
+            self.progress(what, numbers.start + done, numbers.start + total)
 
         self.done += carry_out(
-            simulated, tasks, seed=self.seed, journal=self.journal, crew=self.crew, watch=watch
-        )
+            simulated,
+            tasks,
+            seed=self.seed,
+            journal=self.journal,
+            crew=self.crew,
+            progress=progress,
+        )  # fmt: skip
         failed = [one for one in self.done if one.error is not None]
         if 2 * len(failed) > len(self.done):
             raise RuntimeError(

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from tiewise.engines.base import unwatched
 from tiewise.engines.transport import Transport
 from tiewise.jobs.run import Found, chance
 from tiewise.model.simulate import Truth
@@ -17,6 +16,7 @@ from tiewise.planning.accuracy import figures
 from tiewise.planning.crowd import gathered
 from tiewise.planning.design import StudyDesign
 from tiewise.planning.plan import DRAWS
+from tiewise.progress import no_progress
 
 NOW_DRAWS = 4000
 
@@ -41,7 +41,7 @@ def simulated(about: Mapping[str, Any], source: SeedSequence) -> Found:
                 draws=about.get("draws", DRAWS), blocks=1, threads=1, start=spread.get(prior)
             )
             model = design.model(counts, prior)
-            _, draws = explored(model, engine, fitting.spawn(1)[0], unwatched)
+            _, draws = explored(model, engine, fitting.spawn(1)[0], no_progress)
             spread[prior] = draws.spread
             about_it = {
                 "study": about["study"], "phase": about["phase"], "prior": prior,
@@ -70,7 +70,7 @@ def so_far(design: StudyDesign, seed: int) -> tuple[dict[str, float], list[Truth
     for prior in design.priors:
         model = design.model(design.before, prior)
         engine = Transport(draws=NOW_DRAWS, blocks=1, threads=1)
-        _, draws = explored(model, engine, chance(seed, f"now, {prior}"), unwatched)
+        _, draws = explored(model, engine, chance(seed, f"now, {prior}"), no_progress)
         flat = draws.quality.reshape(-1, model.size)
         now[prior] = reliability(flat)
         tie, variance = draws.tie.ravel(), draws.variance.ravel()

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from xarray import Dataset, DataTree
 
 from tiewise.data.counts import COLUMNS
-from tiewise.engines.base import Draws, Engine, Unsuited, Watch, one_blas_thread, unwatched
+from tiewise.engines.base import Draws, Engine, Unsuited
 from tiewise.engines.caron_doucet import CaronDoucet
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.engines.metropolis import Metropolis
+from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Patient, Transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -29,6 +30,7 @@ from tiewise.model.kernels import is_compiled
 from tiewise.model.scalar_priors import say
 from tiewise.posterior.diagnostics import worst
 from tiewise.posterior.warnings import data_cautions, draw_cautions
+from tiewise.progress import Progress, no_progress
 
 Floats = NDArray[np.float64]
 log = logging.getLogger("tiewise")
@@ -55,7 +57,7 @@ def fit(
     *,
     seed: int | None = None,
     names: Mapping[str, str] | None = None,
-    watch: Watch = unwatched,
+    progress: Progress = no_progress,
 ) -> DataTree:
     """The model's posterior: `posterior.quality[item]`, `posterior.tie`, `posterior.variance`.
 
@@ -73,7 +75,7 @@ def fit(
     root = SeedSequence(secrets.randbits(32) if seed is None else seed)
     begun = perf_counter()
     with one_blas_thread():
-        engine, draws = explored(model, engine, root.spawn(1)[0], watch)
+        engine, draws = explored(model, engine, root.spawn(1)[0], progress)
     if "log_weight" in draws.stats:
         draws = _drawn_again(draws, np.random.default_rng(root.spawn(1)[0]))
     seconds = perf_counter() - begun
@@ -107,19 +109,19 @@ def fit(
 
 
 def explored(
-    model: BradleyTerry, engine: Engine, seed: SeedSequence, watch: Watch
+    model: BradleyTerry, engine: Engine, seed: SeedSequence, progress: Progress
 ) -> tuple[Engine, Draws]:
     """Draws of the engine, or of another where the engine says that the model does not suit it.
 
     That is Gibbs; and where a model has terms, which Gibbs does not know, Transport with patience.
     """
     try:
-        return engine, engine.explore(model, seed, watch)
+        return engine, engine.run(model, seed, progress)
     except Unsuited as why:
         instead: Engine = (Patient if model.terms else Gibbs)(draws=getattr(engine, "draws", 4000))
         said = f"Fitted with {instead.name}, because {engine.name} found itself unsuited: {why}."
         try:
-            draws = instead.explore(model, seed, watch)
+            draws = instead.run(model, seed, progress)
         except Unsuited as still:
             raise InputError(
                 f"this model cannot be explored well ({still}); its data say too little: fix a "

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -23,6 +23,7 @@ from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.plots.catalogue import Picture, check_plot, draw, save
 from tiewise.posterior.summaries import summarise
+from tiewise.progress import Progress, no_progress
 from tiewise.report.answer import LONGEST, labels, percent
 from tiewise.report.certainty import capital, signed
 from tiewise.report.folder import PICTURES, TERM_PICTURES, Results
@@ -31,7 +32,6 @@ from tiewise.report.page import clean, isolated, page
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-Watch = Callable[[str, int, int], None]
 
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 
@@ -46,7 +46,7 @@ class Embedded(NamedTuple):
     source: str
 
 
-def write_report(results: Results, *, watch: Watch = lambda *_: None) -> Path:
+def write_report(results: Results, *, progress: Progress = no_progress) -> Path:
     """Write the pictures and `report.html` into the results folder; give the page's path.
 
     Everything is made before anything is put in its place: a run that fails leaves the old report.
@@ -55,13 +55,13 @@ def write_report(results: Results, *, watch: Watch = lambda *_: None) -> Path:
         (new / "pictures").mkdir()
         drawn: dict[str, Embedded] = {}
         for done, picture in enumerate(draw(results)):
-            watch("drawing", done, len(PICTURES) + 1)
+            progress("drawing", done, len(PICTURES) + 1)
             drawn[picture.name] = _embedded(picture, new / "pictures")
         if results.checks:
             write_csv(checks_table(results.checks), new / "checks.csv")
-        watch("drawing", len(PICTURES), len(PICTURES) + 1)
+        progress("drawing", len(PICTURES), len(PICTURES) + 1)
         (new / "report.html").write_text(rendered(results, drawn), encoding="utf-8", newline="\n")
-        watch("drawing", len(PICTURES) + 1, len(PICTURES) + 1)
+        progress("drawing", len(PICTURES) + 1, len(PICTURES) + 1)
     return results.folder / "report.html"
 
 
@@ -77,7 +77,7 @@ def write_checks(results: Results) -> list[Path]:
     return [results.folder / "checks.csv", *(pictures / f"checks.{kind}" for kind in KINDS)]
 
 
-def reword(results: Results, *, watch: Watch = lambda *_: None, **said: Any) -> Path:
+def reword(results: Results, *, progress: Progress = no_progress, **said: Any) -> Path:
     """Write the report anew, perhaps with another `question`, `higher`, `lower`, `noun` or `top`.
 
     The twin of `tiewise report`. `study.json` keeps what is said, and another `top` changes its
@@ -96,7 +96,7 @@ def reword(results: Results, *, watch: Watch = lambda *_: None, **said: Any) -> 
         write_csv(table, new / "items.csv")
         text = json.dumps(asdict(about), indent=2, ensure_ascii=False)
         (new / "study.json").write_text(text + "\n", encoding="utf-8", newline="\n")
-        write_report(Results(new, results.tree, about, results.facts), watch=watch)
+        write_report(Results(new, results.tree, about, results.facts), progress=progress)
         for name in kept:
             (new / name).unlink()
     return results.folder / "report.html"

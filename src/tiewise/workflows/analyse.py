@@ -16,7 +16,8 @@ import numpy as np
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.counts import Counts
 from tiewise.data.tables import read_matrix, read_names
-from tiewise.engines.base import Engine, Watch, one_blas_thread, unwatched
+from tiewise.engines.base import Engine
+from tiewise.engines.threads import one_blas_thread
 from tiewise.errors import InputError, InputWarning
 from tiewise.geo.areas import Areas, attributes
 from tiewise.geo.graph import Graph
@@ -31,6 +32,7 @@ from tiewise.model.quality_priors import (
 )
 from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
 from tiewise.model.term_options import Wanted, extended, gathered
+from tiewise.progress import Progress, no_progress
 from tiewise.report.folder import About, Results, refuse_full, write_results
 
 if TYPE_CHECKING:
@@ -186,7 +188,7 @@ def analyse(
     report: bool = True,
     record: bool = True,
     force: bool = False,
-    watch: Watch = unwatched,
+    progress: Progress = no_progress,
     **model: Any,
 ) -> Results:
     """Read judgements, fit the model, write the results folder `out`: the twin of `tiewise fit`.
@@ -219,7 +221,7 @@ def analyse(
         source=about.source or called,
         groups=around.areas is not None and around.areas.groups is not None,
     )
-    tree = fit(built, engine, seed=seed, names=around.names, watch=watch)
+    tree = fit(built, engine, seed=seed, names=around.names, progress=progress)
     keep(tree, built, comparisons if record else None)
     if wanted:
         keep_terms(tree, built, wanted.said())
@@ -228,14 +230,14 @@ def analyse(
         tree.attrs["warnings"] = json.dumps([said, *json.loads(tree.attrs["warnings"])])
     return write_results(
         tree, out, about=about, areas=around.areas, force=force, read_seconds=read,
-        finish=partial(_reported, watch=watch) if report else None,
+        finish=partial(_reported, progress=progress) if report else None,
     )  # fmt: skip
 
 
-def _reported(results: Results, watch: Watch) -> None:
+def _reported(results: Results, progress: Progress) -> None:
     from tiewise.report.html import write_report
 
-    write_report(results, watch=watch)
+    write_report(results, progress=progress)
 
 
 def _warn_nameless(model: BradleyTerry, around: Surroundings) -> None:

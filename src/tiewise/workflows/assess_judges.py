@@ -16,13 +16,14 @@ from tiewise.criticism.judge_fit import item_fit, judge_table
 from tiewise.criticism.split_half import SPLITS, Reliability, classical, split_half
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.files import write_csv
-from tiewise.engines.base import Watch, one_blas_thread, unwatched
+from tiewise.engines.threads import one_blas_thread
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.judgement_record import Record
 from tiewise.posterior.predictions import Opinions
 from tiewise.posterior.reliability import reliability
 from tiewise.posterior.tree import keep, model_of
+from tiewise.progress import Progress, no_progress
 from tiewise.report.folder import Results, refuse_full, whole_folder
 from tiewise.workflows.analyse import Surroundings, build_model
 
@@ -48,7 +49,7 @@ def look_at_judges(
     seed: int = 1,
     splits: int = SPLITS,
     force: bool = False,
-    watch: Watch = unwatched,
+    progress: Progress = no_progress,
     **model: Any,
 ) -> Judged:
     """Every judge in figures, and the reliability of the results: the twin of `tiewise judges`.
@@ -62,10 +63,10 @@ def look_at_judges(
         built, tree, record = (
             _kept(source)
             if isinstance(source, Results)
-            else _fitted(source, around or Surroundings(), columns or {}, model, seed, watch)
+            else _fitted(source, around or Surroundings(), columns or {}, model, seed, progress)
         )
-        found = judge_table(built, tree, record, seed=seed, watch=watch)
-        told = _reliability(built, tree, record, found, splits, seed, watch)
+        found = judge_table(built, tree, record, seed=seed, progress=progress)
+        told = _reliability(built, tree, record, found, splits, seed, progress)
         judged = Judged(found, item_fit(tree, seed=seed), told)
     if out is not None:
         _write(judged, Path(out), force=force)
@@ -84,7 +85,7 @@ def _kept(results: Results) -> tuple[BradleyTerry, DataTree, Record]:
 
 def _fitted(
     source: object, around: Surroundings, columns: Mapping[str, str], model: Mapping[str, Any],
-    seed: int, watch: Watch,
+    seed: int, progress: Progress,
 ) -> tuple[BradleyTerry, DataTree, Record]:  # fmt: skip
     from tiewise.posterior.fit import fit
 
@@ -93,16 +94,18 @@ def _fitted(
     record = Record.of(comparisons, built.items)
     if record is None:
         raise InputError(f"{comparisons.source} is too long to look at judge by judge; take a part")
-    tree = fit(built, seed=seed, names=around.names, watch=watch)
+    tree = fit(built, seed=seed, names=around.names, progress=progress)
     keep(tree, built, comparisons)
     return built, tree, record
 
 
 def _reliability(
     model: BradleyTerry, tree: DataTree, record: Record, judges: pd.DataFrame, splits: int,
-    seed: int, watch: Watch,
+    seed: int, progress: Progress,
 ) -> Reliability:  # fmt: skip
-    halves = split_half(model, record, splits=splits, seed=seed, watch=watch) if splits else None
+    halves = (
+        split_half(model, record, splits=splits, seed=seed, progress=progress) if splits else None
+    )
     separation = classical(model)
     repeats = judges["repeats"].to_numpy(float)
     alike = np.nansum(repeats * judges["consistency"].to_numpy(float))

@@ -24,14 +24,16 @@ from numpy.random import SeedSequence
 from tiewise.criticism.judge_statistics import LEFT, RIGHT, SKIP, TIE, Said, judge_rows
 from tiewise.criticism.leave_own_out import Belief
 from tiewise.data.counts import Counts
-from tiewise.engines.base import Draws, one_blas_thread, unwatched
+from tiewise.engines.base import Draws
 from tiewise.engines.newton import Spread
+from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.pairing.state import Standing
 from tiewise.posterior.fit import explored
 from tiewise.posterior.snapshot import glance
+from tiewise.progress import no_progress
 from tiewise.study.judge_store import Store
 from tiewise.study.researcher_store import Ledger
 from tiewise.study.snapshot_store import Snapshots
@@ -139,7 +141,7 @@ class Live:
     def _fitted(self, model: BradleyTerry) -> tuple[Any, Draws]:
         engine = Transport(draws=DRAWS, blocks=1, threads=1, start=self.spread)
         # The same chance each time: what moves in the picture is then what was learnt.
-        found = explored(model, engine, SeedSequence(1), unwatched)
+        found = explored(model, engine, SeedSequence(1), no_progress)
         self.spread = found[1].spread if isinstance(found[1].spread, Spread) else None
         return found
 
