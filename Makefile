@@ -8,10 +8,11 @@ DEMO   := demo
 # Tests run on every core already; a BLAS that also did would only get in the way.
 ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow lint types everyday tools format clean bench bench-quick bench-site \
-  bench-pairing bench-promise bench-votes experiments
+.PHONY: demo test test-slow test-all lint types everyday tools format figures coverage clean bench \
+  bench-quick bench-site bench-pairing bench-promise bench-votes experiments
 
-demo: $(VENV)/.ready
+# What a user has; the developers' tools are not needed here.
+demo: $(VENV)/.installed
 	$(BIN)/tiewise simulate $(DEMO)/data --county 60 --comparisons 900 --seed 7 --force
 	$(BIN)/tiewise fit $(DEMO)/data/comparisons.csv --areas $(DEMO)/data/areas.gpkg \
 	  --question "Which ward has the higher rate of fly-tipping?" \
@@ -29,7 +30,7 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 everyday: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto -m "not slow"
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist loadfile -m "not slow"
 
 # Pages are opened in a real browser, and the store is tested on a real PostgreSQL server. Where they
 # are missing and there is no leave to install them, those tests are left out.
@@ -46,7 +47,18 @@ tools:
 	else echo "Missing, so some tests are left out: $$missing (sudo apt install $$missing)"; fi
 
 test-slow: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto -m slow
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist loadfile -m slow
+
+# Everything there is; run before a release.
+test-all: test test-slow
+
+# The tables and lists of docs/architecture.md, measured anew.
+figures: $(VENV)/.ready
+	$(BIN)/python tools/figures.py --write
+
+# Line and branch coverage of the tests, for the same page; half an hour.
+coverage: $(VENV)/.ready tools
+	$(ONE_BLAS_THREAD) $(BIN)/python tools/measure_tests.py
 
 # Times, not tests: run it on a machine that does nothing else (docs/benchmarks.md).
 bench: $(VENV)-bench/.ready
@@ -79,11 +91,15 @@ format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Tiewise needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.ready: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 

@@ -11,7 +11,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.plan import ITEMS, Effort
+from benchmarks.workload import ITEMS, Effort
 
 # Two chains on two cores: within a chain XLA is to use one thread.
 os.environ.setdefault(
@@ -37,9 +37,9 @@ def row(engine: str, data: str, effort: Effort) -> dict[str, Any]:
     )
     from benchmarks.data import load
 
-    told = {"engine": engine, "data": data, "items": ITEMS[data]}
-    told["comparisons"] = load(data).counts.comparisons
-    return {**told, **costs, "bare_mb": bare, "effort": asdict(effort)}
+    case = {"engine": engine, "data": data, "items": ITEMS[data]}
+    case["comparisons"] = load(data).counts.comparisons
+    return {**case, **costs, "bare_mb": bare, "effort": asdict(effort)}
 
 
 def _limit(size: int, effort: Effort) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def _limit(size: int, effort: Effort) -> dict[str, Any]:
 
 def _run(engine: str, data: str, effort: Effort) -> dict[str, Any]:
     if engine in ("numpyro", "numpyro-whitened", "nutpie"):
-        from benchmarks.rivals import explore
+        from benchmarks.other_samplers import explore
     else:
-        from benchmarks.ours import explore
+        from benchmarks.tiewise_engines import explore
     run = explore(engine, data, effort)
     least = run.smallest_ess()
     gradients = None if least is None or run.gradients is None else run.gradients / least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.plan import FILES, ITEMS, STUDIES
+from benchmarks.workload import FILES, ITEMS, STUDIES
 from tiewise.data.comparisons import read_comparisons
 from tiewise.experiments.designs import scaling_model, scaling_study
 from tiewise.geo.graph import Graph

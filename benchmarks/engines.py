@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from benchmarks.plan import ENGINES, ITEMS, QUICK_DATA, ROOT, Effort, effort, missing
+from benchmarks.workload import ENGINES, ITEMS, QUICK_DATA, ROOT, Effort, effort, missing
 
 # Beyond its own seconds a case may take this long: Python's start, compiling, effective sizes.
 GRACE = 240.0
@@ -28,20 +28,20 @@ Row = dict[str, Any]
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run the cases that are asked for, then the figures, and write table and picture."""
-    asked = _asked(words)
-    place = Path(asked.out) if asked.out else ROOT / "benchmarks" / "results"
-    place = place / "quick" if asked.quick and not asked.out else place
+    options = _parse(words)
+    place = Path(options.out) if options.out else ROOT / "benchmarks" / "results"
+    place = place / "quick" if options.quick and not options.out else place
     place.mkdir(parents=True, exist_ok=True)
-    if not asked.write_only:
-        _run_all(asked, place)
-        if not asked.no_figures:
-            _module("benchmarks.figures", str(place), *(["--quick"] if asked.quick else []))
+    if not options.write_only:
+        _run_all(options, place)
+        if not options.no_figures:
+            _module("benchmarks.figures", str(place), *(["--quick"] if options.quick else []))
     _module("benchmarks.table", str(place))
     _module("benchmarks.plot", str(place))
     print(f"\nWritten to {place}: " + ", ".join(sorted(p.name for p in place.glob("*.*"))))
 
 
-def _asked(words: Sequence[str] | None) -> argparse.Namespace:
+def _parse(words: Sequence[str] | None) -> argparse.Namespace:
     reader = argparse.ArgumentParser(prog="python -m benchmarks.engines", description=__doc__)
     reader.add_argument("--quick", action="store_true", help="a few minutes: less of everything")
     reader.add_argument("--only", help=f"engines, from {','.join(ENGINES)}")
@@ -50,39 +50,41 @@ def _asked(words: Sequence[str] | None) -> argparse.Namespace:
     reader.add_argument("--no-figures", action="store_true", help="leave the commands' times out")
     reader.add_argument("--write-only", action="store_true", help="table and picture, no run")
     reader.add_argument("--out", help="folder of the results; default benchmarks/results")
-    asked = reader.parse_args(words)
-    asked.engines = _chosen(reader, asked.only, tuple(ENGINES), tuple(ENGINES))
-    asked.sets = _chosen(reader, asked.data, tuple(ITEMS), QUICK_DATA if asked.quick else None)
-    return asked
+    options = reader.parse_args(words)
+    options.engines = _chosen(reader, options.only, tuple(ENGINES), tuple(ENGINES))
+    options.sets = _chosen(
+        reader, options.data, tuple(ITEMS), QUICK_DATA if options.quick else None
+    )
+    return options
 
 
 def _chosen(
-    reader: argparse.ArgumentParser, said: str | None, known: tuple[str, ...], usual: Any
+    reader: argparse.ArgumentParser, text: str | None, known: tuple[str, ...], usual: Any
 ) -> tuple[str, ...]:
-    if said is None:
+    if text is None:
         return usual or known
-    names = tuple(said.split(","))
+    names = tuple(text.split(","))
     for name in names:
         if name not in known:
             reader.error(f"{name!r} is not one of {', '.join(known)}")
     return names
 
 
-def _run_all(asked: argparse.Namespace, place: Path) -> None:
+def _run_all(options: argparse.Namespace, place: Path) -> None:
     absent = missing()
-    for name in set(absent) & set(asked.sets):
+    for name in set(absent) & set(options.sets):
         print(f"{name}: not run, its files are not in ../shared/data beside this checkout")
     cases = [
         (engine, data, work)
-        for data in asked.sets
+        for data in options.sets
         if data not in absent
-        for engine in asked.engines
-        if (work := effort(engine, data, quick=asked.quick)) is not None
+        for engine in options.engines
+        if (work := effort(engine, data, quick=options.quick)) is not None
     ]
-    rows = _kept(place, asked)
+    rows = _earlier_rows(place, options)
     run = datetime.now(UTC).isoformat(timespec="seconds")
     for k, (engine, data, work) in enumerate(cases, start=1):
-        if asked.resume and (engine, data) in rows:
+        if options.resume and (engine, data) in rows:
             continue
         print(f"[{k}/{len(cases)}] {data}, {engine} … ", end="", flush=True)
         begun = perf_counter()
@@ -91,10 +93,10 @@ def _run_all(asked: argparse.Namespace, place: Path) -> None:
         _write(place, rows)
 
 
-def _kept(place: Path, asked: argparse.Namespace) -> dict[tuple[str, str], Row]:
+def _earlier_rows(place: Path, options: argparse.Namespace) -> dict[tuple[str, str], Row]:
     """Rows of an earlier run: kept when resuming, or when only some cases are run again."""
     file = place / "engines.json"
-    if not file.exists() or not (asked.resume or asked.only or asked.data):
+    if not file.exists() or not (options.resume or options.only or options.data):
         return {}
     return {(row["engine"], row["data"]): row for row in json.loads(file.read_text())}
 
@@ -102,9 +104,9 @@ def _kept(place: Path, asked: argparse.Namespace) -> dict[tuple[str, str], Row]:
 def _write(place: Path, rows: dict[tuple[str, str], Row]) -> None:
     """All rows so far, by data set, so that an interrupted run keeps what it has."""
     order = [(engine, data) for data in ITEMS for engine in ENGINES]
-    told = [rows[case] for case in order if case in rows]
+    in_order = [rows[case] for case in order if case in rows]
     part = place / "engines.json.part"
-    part.write_text(json.dumps(told, indent=1) + "\n")
+    part.write_text(json.dumps(in_order, indent=1) + "\n")
     part.replace(place / "engines.json")
 
 

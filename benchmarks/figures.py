@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any, NamedTuple
 
-from benchmarks.plan import ROOT, STUDIES, missing
+from benchmarks.workload import ROOT, STUDIES, missing
 
 TIEWISE = str(Path(sys.executable).with_name("tiewise"))
 UNIT = 1 / 2**20 if sys.platform == "darwin" else 1 / 2**10
@@ -30,12 +30,12 @@ def main() -> None:
     """Measure everything, one figure after the other, and keep each as soon as it is there."""
     place, quick = Path(sys.argv[1]), "--quick" in sys.argv[2:]
     file = place / "figures.json"
-    told: dict[str, Any] = {"machine": machine()}
+    figures: dict[str, Any] = {"machine": machine()}
     for group in (_starts, _south_yorkshire, *(() if quick else (_dar_es_salaam, _large))):
         for name, value in group().items():
-            told[name] = value
+            figures[name] = value
             print(f"{name}: {value if not isinstance(value, float) else round(value, 3)}")
-        file.write_text(json.dumps(told, indent=1) + "\n")
+        file.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 def machine() -> dict[str, Any]:
@@ -62,8 +62,8 @@ class Ran(NamedTuple):
 def ran(command: list[str], folder: str | None = None) -> Ran:
     """Run a command, and look at its memory meanwhile."""
     begun, private = perf_counter(), 0.0
-    with tempfile.TemporaryFile() as said:
-        child = subprocess.Popen(command, cwd=folder or ROOT, stdout=said, stderr=said)
+    with tempfile.TemporaryFile() as output:
+        child = subprocess.Popen(command, cwd=folder or ROOT, stdout=output, stderr=output)
         while not (ended := os.wait4(child.pid, os.WNOHANG))[0]:
             private = max(private, _private_mb(child.pid))
             sleep(0.005)
@@ -71,8 +71,8 @@ def ran(command: list[str], folder: str | None = None) -> Ran:
         _, status, usage = ended
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
-            said.seek(0)
-            raise RuntimeError(f"{' '.join(command)}: {said.read().decode()[-2000:]}")
+            output.seek(0)
+            raise RuntimeError(f"{' '.join(command)}: {output.read().decode()[-2000:]}")
     return Ran(seconds, usage.ru_maxrss * UNIT, private)
 
 
@@ -81,8 +81,8 @@ def _private_mb(pid: int) -> float:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0.0
-    told = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
-    return int(told[0]) / 1024 if told else 0.0
+    figures = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
+    return int(figures[0]) / 1024 if figures else 0.0
 
 
 def _best(command: list[str], times: int = 7) -> float:
@@ -144,7 +144,7 @@ def _large() -> dict[str, Any]:
         )
         _, large = _fit(*words, times=2)
     bare = ran(BARE)
-    told = subprocess.run(
+    figures = subprocess.run(
         [sys.executable, "-m", "benchmarks.large", "measure"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -154,7 +154,7 @@ def _large() -> dict[str, Any]:
         "bare_numpy_scipy_mb": bare.peak,
         "fit_1024_peak_above_bare_mb": large.peak - bare.peak,
         "fit_1024_private_above_bare_mb": large.private - bare.private,
-        **json.loads(told.stdout.strip().splitlines()[-1]),
+        **json.loads(figures.stdout.strip().splitlines()[-1]),
     }
 
 

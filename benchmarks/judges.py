@@ -18,7 +18,7 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Fixed
-from tiewise.model.simulate import Truth, judged_again, random_pairs
+from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.terms import Sharpness, Thresholds
 from tiewise.posterior.fit import fit
 
@@ -42,27 +42,27 @@ def crowd(items: int, judges: int, comparisons: int) -> tuple[BradleyTerry, Trut
         model, variance=Fixed(1.0), tie=Fixed(0.5),
         terms=(Sharpness(variance=Fixed(0.4**2)), Thresholds(variance=Fixed(0.7**2))),
     )  # fmt: skip
-    truth = Truth.of(known, rng)
-    return replace(model, counts=judged_again(known, truth, rng)), truth
+    truth = Truth.from_model(known, rng)
+    return replace(model, counts=replicate_counts(known, truth, rng)), truth
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--items", type=int, default=225)
-    asked.add_argument("--judges", type=int, default=10_000)
-    asked.add_argument("--comparisons", type=int, default=1_000_000)
-    asked.add_argument("--draws", type=int, default=1000)
-    given = asked.parse_args()
-    model, truth = crowd(given.items, given.judges, given.comparisons)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--items", type=int, default=225)
+    parser.add_argument("--judges", type=int, default=10_000)
+    parser.add_argument("--comparisons", type=int, default=1_000_000)
+    parser.add_argument("--draws", type=int, default=1000)
+    options = parser.parse_args()
+    model, truth = crowd(options.items, options.judges, options.comparisons)
     begun = perf_counter()
-    tree = fit(model, Transport(draws=given.draws), seed=1)
+    tree = fit(model, Transport(draws=options.draws), rng=1)
     seconds = perf_counter() - begun
     posterior = tree["posterior"].dataset
     for name in ("tie", "variance", "sharpness_sd", "threshold_sd"):
         print(f"{name}: {float(posterior[name].mean()):.4f} ± {float(posterior[name].std()):.4f}")
     for name in ("sharpness", "threshold"):
         middle = np.log(posterior[name]).mean(("chain", "draw"))
-        print(f"log {name}: correlation {np.corrcoef(middle, np.log(truth.more[name]))[0, 1]:.3f}")
+        print(f"log {name}: correlation {np.corrcoef(middle, np.log(truth.terms[name]))[0, 1]:.3f}")
     facts = {key: tree.attrs[key] for key in FACTS}
     print({key: round(float(value), 3) for key, value in facts.items()})
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

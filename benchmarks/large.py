@@ -16,9 +16,9 @@ import numpy as np
 import scipy.linalg  # noqa: F401  its own BLAS must be there to be held to one thread
 
 from benchmarks.data import synthetic
-from tiewise.engines.preconditioner import draw_chart
+from tiewise.engines.preconditioner import build_preconditioner
 from tiewise.engines.threads import one_blas_thread
-from tiewise.engines.transport import Block, Pace, Transport
+from tiewise.engines.transport import ChainBlock, TrajectorySettings, Transport
 from tiewise.posterior.fit import fit
 
 SIZE = 1024
@@ -32,8 +32,8 @@ def write(folder: Path) -> None:
     with (folder / "counts.csv").open("w", newline="") as file:
         sheet = csv.writer(file)
         sheet.writerow(["item_1", "item_2", "wins_1", "wins_2", "ties"])
-        for i, j, *told in zip(*columns, strict=True):
-            sheet.writerow([items[i], items[j], *told])
+        for i, j, *numbers in zip(*columns, strict=True):
+            sheet.writerow([items[i], items[j], *numbers])
     np.savetxt(
         folder / "matrix.csv", np.asarray(model.prior.matrix), delimiter=",", fmt="%.17g",
         header=",".join(items), comments="",
@@ -47,32 +47,35 @@ def measure() -> dict[str, Any]:
 
 def _map() -> dict[str, float]:
     """From the bare covariance (its factor is part of the map), and with the factor ready."""
-    draw_chart(synthetic(64))  # compiles
+    build_preconditioner(synthetic(64))  # compiles
     with _one_core(), one_blas_thread():
         models = [synthetic(SIZE) for _ in range(3)]
-        whole = [_timed(lambda m=model: draw_chart(m)) for model in models]
-        again = [_timed(lambda m=model: draw_chart(m)) for model in models]
+        whole = [_timed(lambda m=model: build_preconditioner(m)) for model in models]
+        again = [_timed(lambda m=model: build_preconditioner(m)) for model in models]
     return {"map_1024_s": min(whole), "map_1024_factor_ready_s": min(again)}
 
 
 def _spent() -> dict[str, float]:
     """What a Transport run takes, and the shares of a trajectory's time, on one block of chains."""
     engine, model = Transport(), synthetic(SIZE)
-    fit(synthetic(64), engine, seed=1)  # compiles
-    facts = fit(model, engine, seed=1).attrs
+    fit(synthetic(64), engine, rng=1)  # compiles
+    facts = fit(model, engine, rng=1).attrs
     steps, width = int(facts["engine_steps"]), engine.chains // engine.blocks
     with one_blas_thread():
-        chart = draw_chart(model)
+        preconditioner = build_preconditioner(model)
         rng = np.random.default_rng(1)
-        block = Block(chart, rng.standard_normal((chart.dimensions, width)), rng)
-        at, size = block.at, block.q.shape
+        block = ChainBlock(
+            preconditioner, rng.standard_normal((preconditioner.dimensions, width)), rng
+        )
+        at, size = block.parameters, block.q.shape
+        settings = TrajectorySettings(float(facts["engine_angle"]), steps)
         # Turn by turn, so that a slower moment of the machine is everybody's.
         each = _turns({
-            "trajectory": lambda: block.move(Pace(float(facts["engine_angle"]), steps)),
-            "end": lambda: chart.basis @ at.x,
-            "up": lambda: (chart.rough @ at.x.astype("f4")).astype("f8"),
-            "down": lambda: (chart.rough.T @ at.quality.astype("f4")).astype("f8"),
-            "slope": lambda: model.slopes(at.quality, at.tie),
+            "trajectory": lambda: block.transition(settings),
+            "end": lambda: preconditioner.basis @ at.x,
+            "up": lambda: (preconditioner.basis_single @ at.x.astype("f4")).astype("f8"),
+            "down": lambda: (preconditioner.basis_single.T @ at.quality.astype("f4")).astype("f8"),
+            "slope": lambda: model.gradient(at.quality, at.tie),
             "value": lambda: model.log_likelihood(at.quality, at.tie),
             "normal": lambda: rng.standard_normal(size),
         })  # fmt: skip
@@ -84,11 +87,11 @@ def _spent() -> dict[str, float]:
         "fresh_momentum": each["normal"],
     }
     shares = {what: seconds / each["trajectory"] for what, seconds in shares.items()}
-    pilot, kept = (int(facts[f"engine_{key}"]) for key in ("pilot_gradients", "gradients"))
+    pilot, sampling = (int(facts[f"engine_{key}"]) for key in ("pilot_gradients", "gradients"))
     return {
         "sample_s": float(facts["sample_seconds"]),
         "build_s": float(facts["build_seconds"]),
-        "pilot_share_of_gradients": pilot / (pilot + kept),
+        "pilot_share_of_gradients": pilot / (pilot + sampling),
         **shares,
         "the_rest": 1 - sum(shares.values()),
     }

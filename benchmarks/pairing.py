@@ -19,30 +19,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from benchmarks.pairing_study import PATIENCE, TIE, WARDS, Case, studied, truth_of
-from benchmarks.pairing_told import draw, told
-from benchmarks.pairing_trust import trusted
-from benchmarks.plan import ROOT
+from benchmarks.pairing_reliability import reliability_check
+from benchmarks.pairing_report import draw, pairing_markdown
+from benchmarks.pairing_study import PATIENCE, TIE, WARDS, Case, case_truth, simulate_case
+from benchmarks.workload import ROOT
 from tiewise.engines.threads import one_blas_thread
 
 Floats = NDArray[np.float64]
-Found = TypeVar("Found")
+Result = TypeVar("Found")
 
 REPEATS, LEVELS, POLICIES = 30, (0.90, 0.95), ("uniform", "balanced", "informative")
 # Long enough for the slowest policy to get past the higher level in every bootstrap sample.
 LONG = {1.0: 1600, 2.0: 1280, 4.0: 640}
 AT_ONCE, CROWD = 20, 50
-LOOKS = {AT_ONCE: 2, CROWD: 1}
+ROUNDS_PER_POINT = {AT_ONCE: 2, CROWD: 1}
 """Rounds from one point of a curve to the next."""
 TRUST = ((2.0, 600), (0.0, 600))
-"""α² and comparisons at which reliability is looked at; at 0 all items are alike."""
+"""α² and comparisons at which reliability is checked; at 0 all items are alike."""
 TARGETED = (2.0,)
 """α² at which informative pairs are also chosen for the variance of qualities."""
 RESAMPLES = 2000
 
 
 def main() -> None:
-    """Run every case and write what was seen."""
+    """Run every case and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two studies of each kind")
     quick = parser.parse_args().quick
@@ -52,7 +52,7 @@ def main() -> None:
     rows = run(2 if quick else REPEATS)
     rows["seconds"] = round(time.perf_counter() - begun)
     (place / "pairing.json").write_text(json.dumps(rows, indent=1) + "\n")
-    (place / "pairing.md").write_text(told(rows))
+    (place / "pairing.md").write_text(pairing_markdown(rows))
     draw(rows, place)
 
 
@@ -60,15 +60,15 @@ def run(repeats: int) -> dict[str, Any]:
     """All figures."""
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
 
-        def each(job: Callable[[Case, int], Found], case: Case) -> list[Found]:
-            found = list(pool.map(job, [case] * repeats, range(repeats)))
+        def each(job: Callable[[Case, int], Result], case: Case) -> list[Result]:
+            results = list(pool.map(job, [case] * repeats, range(repeats)))
             print(f"{time.strftime('%H:%M:%S')}  {job.__name__}  {case}", flush=True)
-            return found
+            return results
 
-        speeds = [speed for variance in LONG for speed in _raced(variance, each)]
+        speeds = [speed for variance in LONG for speed in _compare_policies(variance, each)]
         trust = [
             {"policy": policy, "variance": variance, "comparisons": comparisons}
-            | _averaged(each(_trusted, Case(policy, variance, AT_ONCE, comparisons)))
+            | _averaged(each(_reliability_check, Case(policy, variance, AT_ONCE, comparisons)))
             for variance, comparisons in TRUST
             for policy in POLICIES
         ]
@@ -78,7 +78,9 @@ def run(repeats: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _raced(variance: float, each: Callable[..., list[list[float]]]) -> list[dict[str, Any]]:
+def _compare_policies(
+    variance: float, each: Callable[..., list[list[float]]]
+) -> list[dict[str, Any]]:
     """Policies beside uniform at one α²; informative also for 50 at once, and another target."""
     plain = Case("uniform", variance, AT_ONCE, LONG[variance])
     cases = [replace(plain, policy=policy) for policy in POLICIES]
@@ -88,25 +90,29 @@ def _raced(variance: float, each: Callable[..., list[list[float]]]) -> list[dict
     return [
         asdict(case)
         | {"step": _step(case), "curve": curve.mean(axis=0).round(4).tolist()}
-        | {"reached": [_compared(curve, case, curves[plain], plain, level) for level in LEVELS]}
+        | {
+            "reached": [
+                _comparisons_needed(curve, case, curves[plain], plain, level) for level in LEVELS
+            ]
+        }
         for case, curve in curves.items()
     ]
 
 
 def _curve(case: Case, repeat: int) -> list[float]:
     """Rank correlation with the truth as a study goes on."""
-    truth = truth_of(case, repeat).quality
+    truth = case_truth(case, repeat).quality
     with one_blas_thread():
-        looks = studied(case, repeat, every=LOOKS[case.at_once])
-        return [float(spearmanr(look.mean, truth).statistic) for look in looks]
+        posteriors = simulate_case(case, repeat, every=ROUNDS_PER_POINT[case.at_once])
+        return [float(spearmanr(posterior.mean, truth).statistic) for posterior in posteriors]
 
 
-def _trusted(case: Case, repeat: int) -> dict[str, float | None]:
+def _reliability_check(case: Case, repeat: int) -> dict[str, float | None]:
     with one_blas_thread():
-        return trusted(case, repeat)
+        return reliability_check(case, repeat)
 
 
-def _compared(
+def _comparisons_needed(
     curve: Floats, case: Case, plain: Floats, base: Case, level: float
 ) -> dict[str, float | None]:
     """Comparisons needed on average, their ratio to uniform, and its standard error (bootstrap)."""
@@ -124,11 +130,11 @@ def _compared(
 
 
 def _step(case: Case) -> int:
-    return case.at_once * LOOKS[case.at_once]
+    return case.at_once * ROUNDS_PER_POINT[case.at_once]
 
 
 def crossing(curve: Floats, step: int, level: float) -> float:
-    """Comparisons at which a curve first reaches a level, read off between looks."""
+    """Comparisons at which a curve first reaches a level, interpolated between points."""
     above = np.flatnonzero(curve >= level)
     if not len(above):
         return float("inf")

@@ -16,9 +16,16 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth
-from tiewise.pairing.information import Target, worth
-from tiewise.pairing.policies import Standing
-from tiewise.planning.crowd import Judge, Look, asked, counted, look, refitted
+from tiewise.pairing.information import Target, expected_variance_reduction
+from tiewise.pairing.policies import PairingState
+from tiewise.planning.crowd import (
+    LaplaceApproximation,
+    SimulatedJudge,
+    collect_answers,
+    count_answers,
+    laplace_approximation,
+    refit,
+)
 
 WARDS, COUNTY, TIE = 95, 1, 0.5
 PATIENCE = 50
@@ -27,10 +34,10 @@ PATIENCE = 50
 
 @dataclass(frozen=True)
 class Case:
-    """Studies that differ by chance alone: a policy, α², judges at once, comparisons in all.
+    """Studies that are alike but for random numbers: policy, α², judges at once, comparisons.
 
-    `target` is whose variance informative pairs reduce, `random_share` how many of them are left
-    to chance.
+    `target` is whose variance informative pairs reduce, `random_share` how many of them are drawn
+    at random.
     """
 
     policy: str
@@ -44,55 +51,59 @@ class Case:
 @cache
 def county() -> Network:
     """The prior that `tiewise fit` would take by itself: who borders whom."""
-    return Network(Graph.from_areas(Areas.made_up(WARDS, seed=COUNTY)))
+    return Network(Graph.from_areas(Areas.synthetic(WARDS, rng=COUNTY)))
 
 
-def truth_of(case: Case, repeat: int) -> Truth:
+def case_truth(case: Case, repeat: int) -> Truth:
     """The truth of a repeat, the same under every policy; all items equal where α² is 0."""
     rng = np.random.default_rng(SeedSequence([1, repeat, round(100 * case.variance)]))
-    drawn = Truth.drawn(county(), Fixed(case.variance), Fixed(TIE), rng)
-    return Truth(drawn.items, drawn.quality - drawn.quality.mean(), drawn.tie, drawn.variance)
+    truth = Truth.from_priors(county(), Fixed(case.variance), Fixed(TIE), rng)
+    return Truth(truth.items, truth.quality - truth.quality.mean(), truth.tie, truth.variance)
 
 
-def studied(case: Case, repeat: int, *, every: int = 1) -> Iterator[Look]:
-    """A study after every so many rounds, in each of which every judge there answers a pair.
+def simulate_case(case: Case, repeat: int, *, every: int = 1) -> Iterator[LaplaceApproximation]:
+    """The posterior after every so many rounds, in each of which every judge answers a pair.
 
-    A policy that looks at the posterior has a fit after each round, the others as often as we look.
+    The informative policy has a fit after each round, the others only where one is yielded.
     """
-    truth = truth_of(case, repeat)
-    chance = [2, repeat, round(100 * case.variance), case.at_once]
-    rng = np.random.default_rng(SeedSequence([*chance, *f"{case.policy}{case.target}".encode()]))
-    judges = [Judge(truth.items) for _ in range(case.at_once)]
-    standing, chart = None, None
+    truth = case_truth(case, repeat)
+    entropy = [2, repeat, round(100 * case.variance), case.at_once]
+    rng = np.random.default_rng(SeedSequence([*entropy, *f"{case.policy}{case.target}".encode()]))
+    judges = [SimulatedJudge(truth.items) for _ in range(case.at_once)]
+    state, preconditioner = None, None
     counts = Counts.of(truth.items, [], [], [], [])
     for number in range(1, case.comparisons // case.at_once + 1):
         judges = [
-            judge if len(judge.seen) < _leaves(k) else Judge(truth.items)
+            judge if len(judge.seen) < _leaves(k) else SimulatedJudge(truth.items)
             for k, judge in enumerate(judges)
         ]
-        told = asked(
-            judges, truth, rng, policy=case.policy, standing=standing,
+        answers = collect_answers(
+            judges, truth, rng, policy=case.policy, state=state,
             random_share=case.random_share,
         )  # fmt: skip
-        counts += counted(truth.items, [told])
-        standing = Standing.of(counts)
+        counts += count_answers(truth.items, [answers])
+        state = PairingState.of(counts)
         if number % every and case.policy != "informative":
             continue
-        chart = refitted(BradleyTerry(counts, county()), chart)
-        seen = look(chart)
+        preconditioner = refit(BradleyTerry(counts, county()), preconditioner)
+        posterior = laplace_approximation(preconditioner)
         if case.policy == "informative":
-            standing = _weighed(standing, seen, case.target)
+            state = _with_posterior(state, posterior, case.target)
         if number % every == 0:
-            yield seen
+            yield posterior
 
 
-def _weighed(standing: Standing, seen: Look, target: Target) -> Standing:
-    """The standing with what pairs are worth, as the live site has it or with another target."""
-    full = standing.with_worth(seen.mean, seen.covariance, seen.tie)
+def _with_posterior(
+    state: PairingState, posterior: LaplaceApproximation, target: Target
+) -> PairingState:
+    """The state with the utility of pairs, as the live site has it or with another target."""
+    full = state.with_posterior(posterior.mean, posterior.covariance, posterior.tie)
     if target == "ranks":
         return full
-    other = worth(seen.mean, seen.covariance, seen.tie, of=target)
-    return replace(full, worth=other.astype(np.float32))
+    other = expected_variance_reduction(
+        posterior.mean, posterior.covariance, posterior.tie, of=target
+    )
+    return replace(full, utility=other.astype(np.float32))
 
 
 def _leaves(place: int) -> int:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from benchmarks.plan import ENGINES, FILES
 from benchmarks.table import read
 from benchmarks.targets import Rows
+from benchmarks.workload import ENGINES, FILES
 
 STYLE = {
     "transport": ("#b2182b", "-", 2.6), "gibbs-as-published": ("#7f7f7f", "--", 1.4),
@@ -31,13 +31,13 @@ def draw(rows: Rows, place: Path) -> None:
     figure, axes = plt.subplots(figsize=(8.5, 5.6), layout="constrained")
     for engine in ENGINES:
         colour, line, width = STYLE[engine]
-        told = [row for (name, _), row in rows.items() if name == engine and row["ess_per_s"]]
-        made_up = [(row["items"], row["ess_per_s"]) for row in told if row["data"] not in FILES]
+        measured = [row for (name, _), row in rows.items() if name == engine and row["ess_per_s"]]
+        made_up = [(row["items"], row["ess_per_s"]) for row in measured if row["data"] not in FILES]
         axes.plot(
             *zip(*made_up, strict=True) if made_up else ((), ()),
             line, color=colour, linewidth=width, marker="o", markersize=3.5, label=engine,
         )  # fmt: skip
-        for row in told:
+        for row in measured:
             if row["data"] in MARKS:
                 axes.plot(
                     row["items"], row["ess_per_s"], MARKS[row["data"]][0], color=colour,

@@ -15,21 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.plan import ROOT
+from benchmarks.workload import ROOT
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
-from tiewise.jobs.run import Crew, Task, carry_out
-from tiewise.planning.accuracy import FIGURES
-from tiewise.planning.curves import averaged
-from tiewise.planning.design import StudyDesign, threshold
+from tiewise.jobs.run import Task, WorkerPool, run_tasks
+from tiewise.planning.accuracy import MEASURES
+from tiewise.planning.curves import mean_estimate
+from tiewise.planning.design import StudyDesign, tie_for_share
 from tiewise.planning.plan import Plan
 from tiewise.planning.plan_study import plan_study
-from tiewise.planning.simulated_study import simulated
+from tiewise.planning.simulated_study import simulate_study
 
 FRESH, DRAWS = 200, 4000
 SEED, OTHER = 1, 1_000_000
 """The planner's seed, and how far from it that of fresh studies is."""
-TOLD = {
+MEASURE_NAMES = {
     "reliability": "reliability", "correlation": "correlation", "rank_correlation": "rank corr.",
     "rank_error": "ranks off by", "top_share": "top found", "width": "95 % width",
     "covered": "hold truth", "rank_width": "rank width", "rank_covered": "ranks held",
@@ -49,7 +49,7 @@ def designs() -> dict[str, StudyDesign]:
 
 
 def _county(wards: int, *, seed: int, **more: Any) -> StudyDesign:
-    areas = Areas.made_up(wards, seed=seed)
+    areas = Areas.synthetic(wards, rng=seed)
     return StudyDesign(
         items=areas.items, graph=Graph.from_areas(areas), judges=15, per_judge=60, **more
     )
@@ -59,7 +59,7 @@ def _grouped() -> StudyDesign:
     """Six groups of ten wards, from north to south: a made-up county has four boroughs itself."""
     plain = _county(60, seed=2)
     groups = tuple(f"group {k // 10 + 1}" for k in range(60))
-    tie = threshold(0.3, plain.prior, 60, plain.spread)
+    tie = tie_for_share(0.3, plain.prior, 60, plain.spread)
     return StudyDesign(
         items=plain.items, graph=plain.graph, groups=groups, knows=3, judges=30, per_judge=40,
         tie=tie,
@@ -70,69 +70,69 @@ def main() -> None:
     """Plan, simulate afresh, and write what was promised beside what was seen."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", type=int, default=2)
-    crew = Crew(parser.parse_args().workers)
-    begun, found = time.perf_counter(), {}
+    pool = WorkerPool(parser.parse_args().workers)
+    started, checks = time.perf_counter(), {}
     for name, design in designs().items():
-        found[name] = kept_promise(design, seed=SEED, fresh=FRESH, crew=crew)
+        checks[name] = check_promise(design, seed=SEED, fresh=FRESH, pool=pool)
         print(f"{time.strftime('%H:%M:%S')}  {name}", flush=True)
     place = ROOT / "benchmarks" / "results"
-    rows = {"fresh": FRESH, "draws": DRAWS, "seconds": round(time.perf_counter() - begun)}
-    (place / "promise.json").write_text(json.dumps(rows | {"designs": found}, indent=1) + "\n")
-    (place / "promise.md").write_text(told(rows | {"designs": found}))
+    rows = {"fresh": FRESH, "draws": DRAWS, "seconds": round(time.perf_counter() - started)}
+    (place / "promise.json").write_text(json.dumps(rows | {"designs": checks}, indent=1) + "\n")
+    (place / "promise.md").write_text(promise_markdown(rows | {"designs": checks}))
 
 
-def kept_promise(
-    design: StudyDesign, *, seed: int, fresh: int, crew: Crew, wanted: float = 0.8
+def check_promise(
+    design: StudyDesign, *, seed: int, fresh: int, pool: WorkerPool, target: float = 0.8
 ) -> dict[str, Any]:
     """By prior: comparisons recommended, and every figure as promised and as seen afresh.
 
     `z` is their difference in standard errors of both.
     """
-    plan = plan_study(design, reliability=wanted, seed=seed, crew=crew)
-    rows = _afresh(plan, seed + OTHER, fresh, crew)
+    plan = plan_study(design, reliability=target, rng=seed, pool=pool)
+    rows = _simulate_fresh(plan, seed + OTHER, fresh, pool)
     return {
         prior: {
-            "comparisons": answer.comparisons, "low": answer.low, "high": answer.high,
-            "studies": len(plan.done), "nine_in_ten_reach": answer.tenth,
+            "comparisons": need.comparisons, "low": need.low, "high": need.high,
+            "studies": len(plan.records), "nine_in_ten_reach": need.tenth_percentile,
             "reached_it": float(np.mean([
-                row["reliability"] >= answer.tenth for row in rows if row["prior"] == prior
+                row["reliability"] >= need.tenth_percentile for row in rows if row["prior"] == prior
             ])),
             "figures": {
-                name: _beside(answer.figures[name], [
+                name: _compare(need.measures[name], [
                     row[name] for row in rows if row["prior"] == prior
-                ]) for name in FIGURES
+                ]) for name in MEASURES
             },
         }
-        for prior, answer in plan.answers.items() if answer is not None
+        for prior, need in plan.requirements.items() if need is not None
     }  # fmt: skip
 
 
-def _afresh(plan: Plan, seed: int, fresh: int, crew: Crew) -> list[dict[str, Any]]:
-    looks: dict[int, list[str]] = {}
-    for prior, answer in plan.answers.items():
-        if answer is not None:
-            looks.setdefault(answer.comparisons, []).append(prior)
-    about = {
-        "design": plan.design, "phase": "fresh", "truth": None, "until": None, "draws": DRAWS,
-        "looks": [(size, tuple(looks[size])) for size in sorted(looks)],
+def _simulate_fresh(plan: Plan, seed: int, fresh: int, pool: WorkerPool) -> list[dict[str, Any]]:
+    schedule: dict[int, list[str]] = {}
+    for prior, need in plan.requirements.items():
+        if need is not None:
+            schedule.setdefault(need.comparisons, []).append(prior)
+    inputs = {
+        "design": plan.design, "phase": "fresh", "truth": None, "stop_at": None, "draws": DRAWS,
+        "schedule": [(size, tuple(schedule[size])) for size in sorted(schedule)],
     }  # fmt: skip
-    tasks = [Task(f"fresh {k}", about | {"study": f"fresh {k}"}) for k in range(fresh)]
-    done = carry_out(simulated, tasks, seed=seed, crew=crew)
-    assert all(one.error is None for one in done), next(one for one in done if one.error)
-    return [row for one in done for row in one.rows]
+    tasks = [Task(f"fresh {k}", inputs | {"study": f"fresh {k}"}) for k in range(fresh)]
+    records = run_tasks(simulate_study, tasks, seed=seed, pool=pool)
+    assert all(one.error is None for one in records), next(one for one in records if one.error)
+    return [row for one in records for row in one.rows]
 
 
-def _beside(promised: Any, seen: list[float]) -> dict[str, float]:
-    there = averaged(seen)
-    apart = float(np.hypot(promised.error, there.error))
-    z = (there.value - promised.value) / apart if apart else 0.0
+def _compare(promised: Any, seen: list[float]) -> dict[str, float]:
+    fresh = mean_estimate(seen)
+    error = float(np.hypot(promised.error, fresh.error))
+    z = (fresh.value - promised.value) / error if error else 0.0
     return {
-        "promised": promised.value, "error": promised.error, "seen": there.value,
-        "seen_error": there.error, "z": z,
+        "promised": promised.value, "error": promised.error, "seen": fresh.value,
+        "seen_error": fresh.error, "z": z,
     }  # fmt: skip
 
 
-def told(rows: Mapping[str, Any]) -> str:
+def promise_markdown(rows: Mapping[str, Any]) -> str:
     """Everything as Markdown."""
     lines = [
         "# Promised and kept",
@@ -155,7 +155,7 @@ def told(rows: Mapping[str, Any]) -> str:
                 "",
                 "| figure | promised | seen | z |",
                 "|---|---|---|---|",
-                *(_line(name, one["figures"][key]) for key, name in TOLD.items()),
+                *(_line(name, one["figures"][key]) for key, name in MEASURE_NAMES.items()),
                 "",
             ]
     return "\n".join(lines)

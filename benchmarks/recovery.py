@@ -17,7 +17,7 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Exponential, InverseGamma
-from tiewise.model.simulate import Truth, judged_again, random_pairs
+from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
 from tiewise.posterior.fit import fit
 
@@ -51,12 +51,12 @@ def one_study(name: str, comparisons: int, rng: np.random.Generator) -> dict[str
     model = BradleyTerry(
         counts, Network(MAP), variance=InverseGamma(3, 2), tie=Exponential(2.0), terms=TERMS[name]
     )
-    truth = Truth.of(model, rng)
-    model = replace(model, counts=judged_again(model, truth, rng))
-    posterior = fit(model, Transport(draws=2000), seed=int(rng.integers(2**32)))["posterior"]
+    truth = Truth.from_model(model, rng)
+    model = replace(model, counts=replicate_counts(model, truth, rng))
+    posterior = fit(model, Transport(draws=2000), rng=int(rng.integers(2**32)))["posterior"]
     out = {}
     for part in PARTS[name]:
-        known = np.asarray(truth.quality if part == "quality" else truth.more[part])
+        known = np.asarray(truth.quality if part == "quality" else truth.terms[part])
         draws = posterior[part].to_numpy()
         if part in CENTRED:
             known = known - known.mean(axis=-1, keepdims=True)
@@ -70,16 +70,16 @@ def one_study(name: str, comparisons: int, rng: np.random.Generator) -> dict[str
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--studies", type=int, default=40)
-    asked.add_argument("--comparisons", type=int, default=2000)
-    asked.add_argument("--terms", nargs="*", default=list(TERMS), choices=list(TERMS))
-    given = asked.parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--studies", type=int, default=40)
+    parser.add_argument("--comparisons", type=int, default=2000)
+    parser.add_argument("--terms", nargs="*", default=list(TERMS), choices=list(TERMS))
+    options = parser.parse_args()
     print("| term | of | mean error | typical error | 90 % intervals hold |")
     print("|---|---|---|---|---|")
-    for name in given.terms:
-        generators = np.random.default_rng(5).spawn(given.studies)
-        studies = [one_study(name, given.comparisons, rng) for rng in generators]
+    for name in options.terms:
+        generators = np.random.default_rng(5).spawn(options.studies)
+        studies = [one_study(name, options.comparisons, rng) for rng in generators]
         for part in PARTS[name]:
             error, held = np.concatenate([study[part] for study in studies], axis=1)
             typical = np.sqrt((error**2).mean())

@@ -26,12 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.plan import ROOT
+from benchmarks.workload import ROOT
 from tiewise.geo.areas import Areas
-from tiewise.study.create import new_study
-from tiewise.study.snapshot_store import Snapshots
+from tiewise.study.create import create_study
+from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
-from tiewise.study.values import Outcome
 
 # The crowd and the database server are those of the tests.
 sys.path.insert(0, str(ROOT / "tests"))
@@ -92,34 +91,34 @@ def cases(*, quick: bool) -> list[Case]:
 
 
 def main() -> None:
-    """Run every case and write what was seen."""
+    """Run every case and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few seconds of each database")
     parser.add_argument("--live", action="store_true", help="only the cases of the live picture")
-    said = parser.parse_args()
-    place = ROOT / "benchmarks" / "results" / ("quick" if said.quick else "")
+    options = parser.parse_args()
+    place = ROOT / "benchmarks" / "results" / ("quick" if options.quick else "")
     place.mkdir(parents=True, exist_ok=True)
-    wanted = live_cases() if said.live else cases(quick=said.quick)
-    rows = kept(place / "site.json", wanted) if said.live else []
+    chosen = live_cases() if options.live else cases(quick=options.quick)
+    rows = earlier_rows(place / "site.json", chosen) if options.live else []
     with databases() as address:
-        for case in wanted:
-            rows.append(measured(case, address(case.database)))
+        for case in chosen:
+            rows.append(measure(case, address(case.database)))
             print("  ".join(f"{key} {rows[-1][key]}" for key in HEAD), flush=True)
             (place / "site.json").write_text(json.dumps(rows, indent=1) + "\n")
-            (place / "site.md").write_text(told(rows))
+            (place / "site.md").write_text(site_markdown(rows))
 
 
-def kept(path: Path, wanted: list[Case]) -> list[dict[str, Any]]:
-    """Rows of earlier runs, without those of the cases that are wanted anew."""
+def earlier_rows(path: Path, chosen: list[Case]) -> list[dict[str, Any]]:
+    """Rows of earlier runs, without those of the cases that are run again."""
     rows = json.loads(path.read_text()) if path.exists() else []
-    anew = [case.__dict__ for case in wanted]
+    anew = [case.__dict__ for case in chosen]
     return [row for row in rows if {key: row.get(key) for key in anew[0]} not in anew]
 
 
-def measured(case: Case, database: str | None) -> dict[str, Any]:
+def measure(case: Case, database: str | None) -> dict[str, Any]:
     """One case: a fresh study, its site, its crowd, and the accounts compared."""
     with tempfile.TemporaryDirectory() as folder:
-        study = prepared(Path(folder) / "study", case, database)
+        study = prepare(Path(folder) / "study", case, database)
         with site(study.folder, database) as (server, port):
             before, live = cpu_seconds(server.pid), live_cpu_seconds(study.folder)
             tally = asyncio.run(
@@ -152,17 +151,21 @@ def lags(study: Study, database: str | None) -> dict[str, Any]:
     Judgements that were there when the site was started are left out, and those of practice.
     """
     store = study.store(database)
-    said = [(row["judgement"], row["answered"]) for row in store.rows() if row["kind"] == "new"]
-    made = [(int(one.pulse.split(".")[0]), one.made) for one in Snapshots(store).history()]
+    judgements = [
+        (row["judgement"], row["answered"]) for row in store.rows() if row["kind"] == "new"
+    ]
+    made = [(int(one.pulse.split(".")[0]), one.made) for one in SnapshotStore(store).history()]
     store.close()
     reached = np.array([number for number, _ in made])
     first = reached[0] if len(made) else 0
     waits = []
-    for number, answered in said:
+    for number, answered in judgements:
         place = int(np.searchsorted(reached, number))
         if number > first and place < len(made):
             waits.append((made[place][1] - answered).total_seconds())
-    missing = int(sum(number > reached[-1] for number, _ in said)) if len(made) else len(said)
+    missing = (
+        int(sum(number > reached[-1] for number, _ in judgements)) if len(made) else len(judgements)
+    )
     ends = np.round(np.quantile(waits, (0.5, 0.95, 1.0)), 2).tolist() if waits else [None] * 3
     return {
         "fits": len(made), "not_in_picture": missing,
@@ -175,18 +178,18 @@ def p95(seconds: list[float]) -> float:
     return round(1000 * float(np.quantile(seconds, 0.95)), 1) if seconds else float("nan")
 
 
-def prepared(folder: Path, case: Case, database: str | None) -> Study:
+def prepare(folder: Path, case: Case, database: str | None) -> Study:
     """A study of a made-up county, with judgements in it already."""
     county = folder.parent / "county.gpkg"
-    Areas.made_up(case.items, seed=1).to_gpkg(county)
-    new_study(folder, question="Which ward is greener?", areas=county, target=10**6)
+    Areas.synthetic(case.items, rng=1).to_gpkg(county)
+    create_study(folder, question="Which ward is greener?", areas=county, target=10**6)
     toml = folder / "study.toml"
     toml.write_text(toml.read_text().replace('policy = "uniform"', f'policy = "{case.policy}"'))
     study = Study.open(folder)
     store = study.store(database)
     if case.stored:
         rng = np.random.default_rng(1)
-        ids, outcomes = list(study.items), list(Outcome)
+        ids, outcomes = list(study.items), ("left", "right", "tie", "skip")
         rows = []
         for k in range(case.stored):
             left, right = rng.choice(len(ids), 2, replace=False)
@@ -194,7 +197,7 @@ def prepared(folder: Path, case: Case, database: str | None) -> Study:
                 "judge": f"judge{k // 100}", "left": ids[left], "right": ids[right],
                 "outcome": outcomes[int(rng.integers(4))],
             })  # fmt: skip
-        store.bring_in(rows, consent="made up")
+        store.import_judgements(rows, consent="made up")
     store.close()
     return study
 
@@ -265,7 +268,7 @@ def databases() -> Iterator[Any]:
         yield lambda kind: None if kind == "sqlite" else new()
 
 
-def told(rows: list[dict[str, Any]]) -> str:
+def site_markdown(rows: list[dict[str, Any]]) -> str:
     """The same as a table."""
     head = (*HEAD, "workers", "judgements_per_s", "pair_page_bytes")
     lines = [

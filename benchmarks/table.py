@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.plan import ENGINES, ITEMS, ROOT
 from benchmarks.targets import Row, Rows, Target, targets
+from benchmarks.workload import ENGINES, ITEMS, ROOT
 
 HEAD = (
     "data", "N", "engine", "build s", "sampling s", "draws", "smallest ESS", "ESS/s",
@@ -50,8 +50,8 @@ case in [benchmarks/results/engines.md](../benchmarks/results/engines.md).
 def read(place: Path) -> tuple[Rows, Mapping[str, Any]]:
     """Rows by engine and data set, and figures by name, of what there is in a folder."""
     cases, figures = place / "engines.json", place / "figures.json"
-    told = json.loads(cases.read_text()) if cases.exists() else []
-    rows = {(row["engine"], row["data"]): row for row in told}
+    cases_read = json.loads(cases.read_text()) if cases.exists() else []
+    rows = {(row["engine"], row["data"]): row for row in cases_read}
     return rows, json.loads(figures.read_text()) if figures.exists() else {}
 
 
@@ -104,8 +104,8 @@ def _cells(row: Row, rows: Rows) -> list[str]:
 def remark(row: Row) -> str:
     """What is to be known beside a row's numbers."""
     warm = row.get("ess_per_s_once_warm")
-    said = [row.get("note"), f"{_number(warm)} ESS/s once warm" if warm else ""]
-    return "; ".join(filter(None, said))
+    remarks = [row.get("note"), f"{_number(warm)} ESS/s once warm" if warm else ""]
+    return "; ".join(filter(None, remarks))
 
 
 def _targets(every: Iterable[Target]) -> str:

@@ -50,10 +50,10 @@ def targets(rows: Rows, figures: Mapping[str, Any]) -> Iterator[Target]:
         what = f"ESS/s, Transport over Gibbs as published: {NAMES[data]}"
         yield Target(what, "×", bound, True, value, remark)
     for data, bound in OVER_NUTS.items():
-        rival = max(("numpyro", "nutpie"), key=lambda name: _speed(rows, name, data) or -1.0)
-        value, remark = _times(rows, data, rival)
+        sampler = max(("numpyro", "nutpie"), key=lambda name: _speed(rows, name, data) or -1.0)
+        value, remark = _times(rows, data, sampler)
         what = f"ESS/s, Transport over the better of NumPyro and nutpie: {NAMES[data]}"
-        yield Target(what, "×", bound, True, value, "; ".join(filter(None, (rival, remark))))
+        yield Target(what, "×", bound, True, value, "; ".join(filter(None, (sampler, remark))))
     yield _over_limit(rows)
     yield Target(
         "building the map at N = 1024, one core", " s", 2, False, figures.get("map_1024_s")
@@ -78,12 +78,15 @@ def _speed(rows: Rows, engine: str, data: str) -> float | None:
     return rows.get((engine, data), {}).get("ess_per_s")
 
 
-def _times(rows: Rows, data: str, rival: str) -> tuple[float | None, str]:
-    ours, theirs = _speed(rows, "transport", data), _speed(rows, rival, data)
-    rival_row = rows.get((rival, data), {})
-    warm = rival_row.get("ess_per_s_once_warm")
-    said = [rival_row.get("note"), f"{ours / warm:,.0f}× once it is warm" if ours and warm else ""]
-    return (ours / theirs if ours and theirs else None), "; ".join(filter(None, said))
+def _times(rows: Rows, data: str, sampler: str) -> tuple[float | None, str]:
+    ours, theirs = _speed(rows, "transport", data), _speed(rows, sampler, data)
+    sampler_row = rows.get((sampler, data), {})
+    warm = sampler_row.get("ess_per_s_once_warm")
+    remarks = [
+        sampler_row.get("note"),
+        f"{ours / warm:,.0f}× once it is warm" if ours and warm else "",
+    ]
+    return (ours / theirs if ours and theirs else None), "; ".join(filter(None, remarks))
 
 
 def _over_limit(rows: Rows) -> Target:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.memory import UNIT
-from benchmarks.plan import ROOT
+from benchmarks.workload import ROOT
 
 ITEMS, JUDGES, REPEATS = 200, 5000, 3
 MANY, KEPT, FEW = 10_000_000, 5_000_000, 1_000_000
@@ -60,20 +60,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a hundredth of everything, once")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="runs of each case")
-    given = parser.parse_args()
-    quick, repeats = given.quick, 1 if given.quick else given.repeats
+    options = parser.parse_args()
+    quick, repeats = options.quick, 1 if options.quick else options.repeats
     place = ROOT / "benchmarks" / "results" / ("quick" if quick else "")
     place.mkdir(parents=True, exist_ok=True)
     load = os.getloadavg()[0]
     with TemporaryDirectory() as folder:
         rows = list(run(Path(folder), 100 if quick else 1, repeats))
-    found = {
+    results = {
         "repeats": repeats, "load": round(load, 2), "date": time.strftime("%Y-%m-%d"),
         "items": ITEMS, "judges": JUDGES,
         "cores": os.cpu_count(), "python": platform.python_version(), "rows": rows,
     }  # fmt: skip
-    (place / "votes.json").write_text(json.dumps(found, indent=1) + "\n")
-    (place / "votes.md").write_text(told(found))
+    (place / "votes.json").write_text(json.dumps(results, indent=1) + "\n")
+    (place / "votes.md").write_text(votes_markdown(results))
 
 
 def run(folder: Path, less: int, repeats: int) -> Any:
@@ -126,10 +126,10 @@ def facts(out: Path, truth: Path) -> dict[str, Any]:
     """Where the time of a fit went, how good its draws are, and how far from the truth it is."""
     fit = json.loads((out / "fit.json").read_text())
     with (out / "items.csv").open() as file:
-        found = {line["item"]: line for line in csv.DictReader(file)}
+        results = {line["item"]: line for line in csv.DictReader(file)}
     with truth.open() as file:
         true = {line["item"]: float(line["quality"]) for line in csv.DictReader(file)}
-    ends = [(float(found[item]["q2.5"]), float(found[item]["q97.5"])) for item in true]
+    ends = [(float(results[item]["q2.5"]), float(results[item]["q97.5"])) for item in true]
     held = [low <= value <= high for (low, high), value in zip(ends, true.values(), strict=True)]
     return {
         "engine": fit["engine"], "read_s": fit["seconds"]["read"],
@@ -139,29 +139,29 @@ def facts(out: Path, truth: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told(found: dict[str, Any]) -> str:
+def votes_markdown(results: dict[str, Any]) -> str:
     """The table in words."""
     lines = [
         "# Ten million votes",
         "",
         "Written by `make bench-votes`; do not edit. What was measured: docs/beyond.md.",
-        f"{found['date']}, {found['cores']} cores, Python {found['python']}; {found['items']} "
-        f"items, {found['judges']:,} judges. Whole commands, start-up included; the middle of "
-        f"{found['repeats']} time(s), and the largest peak of resident memory. "
-        f"Processes that wanted a core when it began: {found['load']}; with more than a few "
-        "tenths, only processor time and memory mean something.",
+        f"{results['date']}, {results['cores']} cores, Python {results['python']}; "
+        f"{results['items']} items, {results['judges']:,} judges. Whole commands, start-up "
+        f"included; the middle of {results['repeats']} time(s), and the largest peak of resident "
+        f"memory. Processes that wanted a core when it began: {results['load']}; with more than a "
+        "few tenths, only processor time and memory mean something.",
         "",
         "| what | votes | file | s | processor, s | peak MB | reading, s | fitting, s | "
         "smallest ESS | R-hat | truths in 95 % intervals |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]  # fmt: skip
-    for one in found["rows"]:
+    for one in results["rows"]:
         more = [one.get(k, "–") for k in ("read_s", "fit_s", "ess_min", "rhat_max", "inside")]
         kind = one["kind"] + (f", {one['file_mb']} MB" if "file_mb" in one else "")
         costs = [one["seconds"], one["cpu_s"], one["peak_mb"]]
         cells = [one["what"], f"{one['votes']:,}", kind, *costs, *more]
         lines.append(f"| {' | '.join(map(str, cells))} |")
-    whole = next(one for one in found["rows"] if one["what"] == "fitted")
+    whole = next(one for one in results["rows"] if one["what"] == "fitted")
     lines += [
         "",
         f"Asked: Parquet to posterior in at most {SECONDS:.0f} s and {MEGABYTES:,.0f} MB. "

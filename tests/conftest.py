@@ -59,7 +59,7 @@ def _cores_for_our_own_threads() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _loops_compiled(village: Village) -> None:
     """The first fit of a checkout says that it compiles; here it is not for any test to meet."""
-    fit(village.model, Transport(draws=200), seed=1)
+    fit(village.model, Transport(draws=200), rng=1)
 
 
 @pytest.fixture(scope="session")
@@ -91,13 +91,13 @@ def browser() -> Iterator[Browser]:
     """A real browser, one for all tests: two in one process get in each other's way."""
     from support.browser import launched
 
-    with launched() as found:
-        yield found
+    with launched() as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[Callable[[], str]]:
-    """Addresses of empty databases on a real server; left out where none is installed."""
+def postgresql() -> Iterator[postgres.Databases]:
+    """Addresses of new databases on a real server; left out where none is installed."""
     programs = postgres.binaries()
     if programs is None:
         if os.environ.get("CI"):

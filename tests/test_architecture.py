@@ -1,4 +1,4 @@
-"""The house as docs/architecture.md draws it: who imports whom, and which library is used where."""
+"""The floor plan of docs/architecture.md: who imports whom, which library is used where, names."""
 
 from __future__ import annotations
 
@@ -22,30 +22,29 @@ class Import(NamedTuple):
     """One name that a module imports: from where, on which line, and when."""
 
     module: str
-    wanted: str
+    name: str
     line: int
     when: str  # "at the top", "when used" or "for types"
 
     @property
     def library(self) -> str:
-        return self.wanted.split(".")[0]
+        return self.name.split(".")[0]
 
     def __str__(self) -> str:
-        return f"{self.module}, line {self.line}, imports {self.wanted} {self.when}"
+        return f"{self.module}, line {self.line}, imports {self.name} {self.when}"
 
 
-# The code, read.
+# The code.
 
 
 def module_name(path: Path) -> str:
-    """`core.model` for model/bradley_terry.py; a package is known by its `__init__`."""
-    return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    """`model/kernels` for src/tiewise/model/kernels.py; a folder is known by its `__init__`."""
+    return path.relative_to(SOURCE).with_suffix("").as_posix()
 
 
 MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
-PACKAGES = {name.removesuffix(".__init__") for name in MODULES if name.endswith(".__init__")}
 # Steps of a database from version to version; Alembic reads them from their folder.
-MIGRATIONS = "study.migrations"
+MIGRATIONS = "study/migrations"
 
 
 def imports_of(module: str, text: str) -> Iterator[Import]:
@@ -72,34 +71,31 @@ def _when(node: ast.AST, child: ast.AST, when: str) -> str:
     return "when used" if inside and when == "at the top" else when
 
 
-def every_import() -> list[Import]:
-    found = []
-    for module, path in MODULES.items():
-        found += imports_of(module, path.read_text(encoding="utf-8"))
-    return found
+IMPORTS = [
+    one
+    for module, path in MODULES.items()
+    for one in imports_of(module, path.read_text(encoding="utf-8"))
+]
 
 
-EVERY = every_import()
-
-
-def ours(found: list[Import]) -> list[tuple[Import, str]]:
+def own_imports(imports: list[Import]) -> list[tuple[Import, str]]:
     """Imports of our own modules, each with the module it leads to."""
-    return [(one, home_of(one.wanted)) for one in found if one.library == "tiewise"]
+    return [(one, target_of(one.name)) for one in imports if one.library == "tiewise"]
 
 
-def home_of(wanted: str) -> str:
-    """The module that holds a name: `core.model` for tiewise.model.bradley_terry.BradleyTerry."""
-    parts = wanted.split(".")[1:]
+def target_of(name: str) -> str:
+    """The module that holds a name: `model/kernels` for tiewise.model.kernels.margins."""
+    parts = name.split(".")[1:]
     for length in range(len(parts), 0, -1):
-        name = ".".join(parts[:length])
-        if name in MODULES:
-            return name
-        if f"{name}.__init__" in MODULES:
-            return f"{name}.__init__"
+        path = "/".join(parts[:length])
+        if path in MODULES:
+            return path
+        if f"{path}/__init__" in MODULES:
+            return f"{path}/__init__"
     return "__init__"
 
 
-# The page, read.
+# The page.
 
 
 def table(*headings: str) -> list[list[str]]:
@@ -118,7 +114,7 @@ def names(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-ROOMS = {names(room)[0]: names(may) for room, may in table("room", "may import of ours")}
+FOLDERS = {names(folder)[0]: names(may) for folder, may in table("folder", "may import")}
 LIBRARIES = [
     (library, place, when)
     for cell, places, when in table("library", "only in", "imported")
@@ -128,29 +124,30 @@ LIBRARIES = [
 
 
 def within(module: str, place: str) -> bool:
-    """Whether a module is that place, or in that room."""
-    return module == place or module.startswith(f"{place}.")
+    """Whether a module is that place, or in that folder."""
+    return module == place or module.startswith(f"{place}/")
 
 
-def may_import(module: str) -> list[str]:
-    """What the most particular row that speaks of a module allows."""
-    rows = [room for room in ROOMS if within(module, room)]
-    assert rows, f"{module} is in no room of the table; give it a row in docs/architecture.md"
-    return ROOMS[max(rows, key=len)]
+def row_of(module: str) -> str:
+    """The folder of the table that a module belongs to; the longest that fits."""
+    rows = [folder for folder in FOLDERS if within(module, folder)]
+    assert rows, f"{module} is in no folder of the table in docs/architecture.md"
+    return max(rows, key=len)
 
 
-def trespasses(found: list[Import]) -> list[str]:
-    """Imports of ours that the table does not allow."""
+def forbidden(imports: list[Import]) -> list[str]:
+    """Imports of ours that the table does not allow; within a folder all are."""
     return [
         str(one)
-        for one, home in ours(found)
-        if not any(within(home, place) for place in may_import(one.module))
+        for one, target in own_imports(imports)
+        if not within(target, row_of(one.module))
+        and not any(within(target, place) for place in FOLDERS[row_of(one.module)])
     ]
 
 
-def strays(found: list[Import]) -> list[str]:
+def misplaced(imports: list[Import]) -> list[str]:
     """Imports of libraries in places, or at times, that the table does not allow."""
-    foreign = [one for one in found if one.library not in {*sys.stdlib_module_names, "tiewise"}]
+    foreign = [one for one in imports if one.library not in {*sys.stdlib_module_names, "tiewise"}]
     return [str(one) for one in foreign if one.when != "for types" and not _allowed(one)]
 
 
@@ -161,11 +158,8 @@ def _allowed(one: Import) -> bool:
     )
 
 
-def in_circles(found: list[Import]) -> list[str] | None:
-    """A circle among our modules, where there is one."""
-    graph: dict[str, set[str]] = {module: set() for module in MODULES}
-    for one, home in ours(found):
-        graph[one.module].add(home)
+def cycle(graph: dict[str, set[str]]) -> list[str] | None:
+    """A cycle of this graph, where there is one."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -173,71 +167,92 @@ def in_circles(found: list[Import]) -> list[str] | None:
     return None
 
 
+def import_graph(imports: list[Import]) -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = {module: set() for module in MODULES}
+    for one, target in own_imports(imports):
+        if target != one.module:
+            graph[one.module].add(target)
+    return graph
+
+
+def public_classes() -> Iterator[tuple[str, str]]:
+    """Every public class with its module."""
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, module
+
+
+def names_in(path: Path) -> Iterator[tuple[str, int]]:
+    """Every name that a file gives to something: variables, parameters, functions, attributes."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+
+
 # What must hold.
 
 
-def test_every_module_is_drawn():
-    """The plan of the rooms names every file, and no file that is not there."""
-    plan = PAGE.split("```")[1]
-    drawn, room = set(), ""
-    for line in plan.splitlines():
-        if match := re.match(r"( +)(\w+)(\.py|/)", line):
-            deep = len(match[1]) > 2
-            room = "" if not deep else room
-            if match[3] == "/":
-                room = room if deep else f"{match[2]}."
-            else:
-                drawn.add(f"{room}{match[2]}")
-    doors = {f"{package}.__init__" for package in PACKAGES}
-    steps = {module for module in MODULES if within(module, MIGRATIONS)}
-    assert drawn == set(MODULES) - doors - steps
+def test_folders_import_only_what_the_table_allows():
+    assert forbidden(IMPORTS) == []
 
 
-def test_rooms_import_only_what_the_table_allows():
-    assert trespasses(EVERY) == []
+def test_the_tables_speak_of_folders_and_modules_that_are_there():
+    known = {*MODULES, *(path.rsplit("/", 1)[0] for path in MODULES if "/" in path), MIGRATIONS}
+    named = {*FOLDERS, *(place for may in FOLDERS.values() for place in may)}
+    assert named | {place for _, place, _ in LIBRARIES} <= known
 
 
-def test_the_table_speaks_of_modules_that_are_there():
-    known = {*MODULES, *PACKAGES, MIGRATIONS}
-    said = {*ROOMS, *(place for may in ROOMS.values() for place in may)}
-    assert said | {place for _, place, _ in LIBRARIES} <= known
+def test_folders_do_not_import_each_other_in_circles():
+    """Between the rows of the table arrows run one way."""
+    graph = {
+        folder: {other for other in FOLDERS if any(within(other, place) for place in may)}
+        - {folder}
+        for folder, may in FOLDERS.items()
+    }
+    assert cycle(graph) is None
+
+
+def test_modules_do_not_import_each_other_in_circles():
+    assert cycle(import_graph(IMPORTS)) is None
 
 
 def test_engines_do_not_know_each_other():
-    shared = {"engines.chains", "engines.peak", "engines.chart", "engines.__init__"}
-    # A model with terms has a chart of several modules, of which engines know the last.
-    shared |= {f"engines.{part}" for part in ("layers", "arrow", "scales", "scale_lines")}
-    shared |= {"engines.layered_chart"}
-    engines = {module for module in MODULES if within(module, "engines")} - shared
-    assert len(engines) >= 4
+    from tiewise.engines import ENGINES
+
+    engines = {f"engines/{path.split(':')[0]}" for path in _engine_modules(ENGINES)}
+    assert len(engines) >= 6
     assert [
-        str(one) for one, home in ours(EVERY) if one.module in engines and home in engines
-    ] == []
+        str(one) for one, target in own_imports(IMPORTS)
+        if one.module in engines and target in engines - {one.module}
+    ] == []  # fmt: skip
 
 
-def test_only_fit_brings_engines_into_the_results():
-    those = {
-        one.module for one, home in ours(EVERY)
-        if within(home, "engines") and within(one.module, "results")
-    }  # fmt: skip
-    assert those == {"results.fit"}
+def _engine_modules(registry: object) -> set[str]:
+    """The modules of the engines in the registry."""
+    text = MODULES["engines/__init__"].read_text(encoding="utf-8")
+    return set(re.findall(r"tiewise\.engines\.(\w+)", text))
 
 
 def test_nobody_imports_the_command():
-    assert [str(one) for one, home in ours(EVERY) if home == "cli"] == []
-    assert not any(within("cli", place) for may in ROOMS.values() for place in may)
-
-
-def test_no_imports_in_circles():
-    assert in_circles(EVERY) is None
+    assert [
+        str(one) for one, target in own_imports(IMPORTS)
+        if within(target, "cli") and not within(one.module, "cli")
+    ] == []  # fmt: skip
 
 
 def test_libraries_are_imported_only_where_and_when_the_table_says():
-    assert strays(EVERY) == []
+    assert misplaced(IMPORTS) == []
 
 
 def test_the_table_lists_no_library_where_it_is_not_used():
-    used = [one for one in EVERY if one.when != "for types"]
+    used = [one for one in IMPORTS if one.when != "for types"]
     idle = [
         f"{library} in {place}" for library, place, when in LIBRARIES
         if not any(
@@ -248,30 +263,82 @@ def test_the_table_lists_no_library_where_it_is_not_used():
     assert idle == []
 
 
+def test_no_public_class_name_is_used_twice():
+    modules: dict[str, list[str]] = {}
+    for name, module in public_classes():
+        modules.setdefault(name, []).append(module)
+    assert {name: where for name, where in modules.items() if len(where) > 1} == {}
+
+
+# These words say what happened to a thing, not what it is.
+RIDDLES = {"chance", "told", "said", "found", "wanted", "given"}
+
+
+def test_names_say_what_things_are():
+    paths = [*MODULES.values(), *sorted((ROOT / "tests").rglob("*.py"))]
+    assert [
+        f"{path.relative_to(ROOT)}, line {line}: {name}"
+        for path in paths for name, line in names_in(path) if name.lower().strip("_") in RIDDLES
+    ] == []  # fmt: skip
+
+
+def test_a_folder_has_few_modules_and_one_sentence():
+    folders: dict[str, list[str]] = {}
+    for module in MODULES:
+        folder, _, name = module.rpartition("/")
+        if folder and name != "__init__" and not within(module, MIGRATIONS):
+            folders.setdefault(folder, []).append(name)
+    assert {name: len(all_) for name, all_ in folders.items() if len(all_) > 16} == {}
+    for folder in folders:
+        text = MODULES[f"{folder}/__init__"].read_text(encoding="utf-8")
+        sentence = (ast.get_docstring(ast.parse(text)) or "").splitlines()[0]
+        assert sentence.endswith("."), folder
+
+
+def test_every_folder_of_tests_has_its_folder_of_code():
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
+    beside = {"support", "fixtures", "regression", "__pycache__"}
+    assert {name for name in folders - beside if not (SOURCE / name).is_dir()} == set()
+
+
+def test_what_is_generated_in_the_page_is_up_to_date(monkeypatch):
+    """`make figures` was run; figures of coverage and seconds stand as they were recorded."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import figures
+
+    record = figures.json.loads(figures.RECORD.read_text(encoding="utf-8"))
+    record["now"] |= figures.structure() | figures.walkthrough_counts()
+    page = PAGE
+    for name, content in figures.generated_blocks(record).items():
+        page = figures.replace_block(page, name, content)
+    assert page == PAGE
+
+
 @pytest.mark.parametrize(
-    ("module", "line", "complaint"),
+    ("module", "line", "check"),
     [
-        ("core.model", "from tiewise.posterior.fit import fit", trespasses),
-        ("core.model", "import tiewise.engines.gibbs", trespasses),
-        ("engines.gibbs", "from tiewise.engines import transport", trespasses),
-        ("results.folder", "from tiewise.engines.base import Draws", trespasses),
-        ("analysis", "from tiewise.cli.main import main", trespasses),
-        ("core.model", "import numba", strays),
-        ("core.areas", "import geopandas", strays),
-        ("results.summaries", "from matplotlib.figure import Figure", strays),
-        ("core.counts", "def f():\n    import torch", strays),
+        ("model/kernels", "from tiewise.posterior.fit import fit", forbidden),
+        ("model/bradley_terry", "import tiewise.engines.gibbs", forbidden),
+        ("posterior/summaries", "from tiewise.report.html import write_report", forbidden),
+        ("study/study", "from tiewise.model.bradley_terry import BradleyTerry", forbidden),
+        ("workflows/analyse", "from tiewise.cli.main import main", forbidden),
+        ("model/bradley_terry", "import numba", misplaced),
+        ("geo/areas", "import geopandas", misplaced),
+        ("posterior/summaries", "from matplotlib.figure import Figure", misplaced),
+        ("data/counts", "def f():\n    import torch", misplaced),
     ],
 )
-def test_a_wrong_import_would_be_noticed(module, line, complaint):
+def test_a_wrong_import_would_be_noticed(module, line, check):
     """These very checks, shown a module that breaks a rule."""
-    assert len(complaint(list(imports_of(module, line)))) == 1
+    assert len(check(list(imports_of(module, line)))) == 1
 
 
-def test_a_circle_would_be_noticed():
-    assert in_circles([*EVERY, *imports_of("core.counts", "import tiewise.model.bradley_terry")])
+def test_a_cycle_would_be_noticed():
+    wrong = [*IMPORTS, *imports_of("data/counts", "import tiewise.model.bradley_terry")]
+    assert cycle(import_graph(wrong))
 
 
-def test_imports_are_found_wherever_they_stand():
+def test_imports_are_read_wherever_they_stand():
     text = """
 import json
 from typing import TYPE_CHECKING
@@ -285,10 +352,10 @@ class A:
         try:
             import numpy.linalg
         except ImportError:
-            from tiewise.core import kernels
+            from tiewise.model import kernels
 """
-    found = [(one.wanted, one.when) for one in imports_of("core.model", text)]
-    assert found[2:] == [
+    imports = [(one.name, one.when) for one in imports_of("model/kernels", text)]
+    assert imports[2:] == [
         ("pandas", "for types"), ("numba", "at the top"), ("scipy", "at the top"),
         ("numpy.linalg", "when used"), ("tiewise.model.kernels", "when used"),
     ]  # fmt: skip
@@ -343,7 +410,26 @@ main(["fit", "votes.csv", "--no-report", "--seed", "1", "--draws", "400"], stand
 
 
 def test_every_public_name_can_be_had():
-    """The table of names in `__init__` leads to something of that name."""
+    """The stubs lead to something of that name, and what is public has words about itself."""
     import tiewise
 
-    assert all(getattr(tiewise, name).__name__ == name for name in tiewise.__all__)
+    assert len(tiewise.__all__) > 50
+    for package in (tiewise, tiewise.study, tiewise.web):
+        for name in package.__all__:
+            thing = getattr(package, name)
+            assert thing.__name__.rpartition(".")[2] == name
+            assert thing.__doc__, name
+
+
+def walks() -> list[list[str]]:
+    """The lists of modules of the page."""
+    part = PAGE.split("## Three walks")[1].split("## ")[0]
+    return [re.findall(r"^\d+\. `([^`]+)`", walk, re.M) for walk in part.split("**From ")[1:]]
+
+
+def test_three_walks_pass_at_most_twenty_modules_without_a_step_back():
+    assert len(walks()) == 3
+    for walk in walks():
+        assert 10 < len(walk) <= 20
+        assert len(set(walk)) == len(walk)
+        assert {name for name in walk if name not in MODULES} <= {"report/sections"}

@@ -14,8 +14,9 @@ import click
 import numpy as np
 import pytest
 
+from support.everyday import everyday
 from tiewise.cli.main import main
-from tiewise.study.settings import About as StudyAbout
+from tiewise.study.settings import StudySettings
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -35,11 +36,11 @@ class Block(NamedTuple):
 
 def blocks(page: str) -> list[Block]:
     """Fenced blocks with their language, and indented ones with none, in their order."""
-    found, fence, indented = [], None, []
+    parsed, fence, indented = [], None, []
     for line in [*PAGES[page].splitlines(), ""]:
         if fence is not None:
             if line.startswith("```"):
-                found.append(fence)
+                parsed.append(fence)
                 fence = None
             else:
                 fence = Block(fence.language, fence.text + line + "\n")
@@ -48,9 +49,9 @@ def blocks(page: str) -> list[Block]:
         elif line.startswith("    "):
             indented.append(line[4:])
         elif indented:
-            found.append(Block("", "\n".join(indented)))
+            parsed.append(Block("", "\n".join(indented)))
             indented = []
-    return found
+    return parsed
 
 
 def with_language(language: str) -> list[str]:
@@ -76,9 +77,9 @@ def desk(tmp_path, monkeypatch):
     from tiewise.model.simulate import Truth, simulate_comparisons
     from tiewise.workflows import datasets
 
-    areas = Areas.made_up(6, seed=2)
+    areas = Areas.synthetic(6, rng=2)
     graph, rng = Graph.from_areas(areas), np.random.default_rng(2)
-    truth = Truth.drawn(Network(graph), Fixed(1.0), Fixed(0.5), rng)
+    truth = Truth.from_priors(Network(graph), Fixed(1.0), Fixed(0.5), rng)
     comparisons = simulate_comparisons(truth, 40, rng)
     columns = {"id": "ward_code", "name": "ward_name", "group": "borough"}
     areas.frame().rename(columns=columns).to_file(tmp_path / "wards.gpkg")
@@ -93,7 +94,16 @@ def desk(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", with_language("python"))
+# The blocks of that page are files and lines of them: test_extending.py runs them.
+RUN_ELSEWHERE = "docs/extending.md"
+
+
+PYTHON_PAGES = [page for page in with_language("python") if page != RUN_ELSEWHERE]
+SIMULATING = ("docs/planning.md", "docs/experiments.md")
+DAILY_PAGES = [page for page in PYTHON_PAGES if page not in SIMULATING]
+
+
+@pytest.mark.parametrize("page", everyday(PYTHON_PAGES, *DAILY_PAGES))
 def test_python_on_a_page_runs(page, desk):
     """Blocks share their names, as in one sitting; a table shown is the file that is then read."""
     scope: dict[str, object] = {}
@@ -114,14 +124,14 @@ def test_the_readme_tells_its_first_fit_as_it_is(desk):
         for language in ("csv", "text")
     )
     (desk / "judgements.csv").write_text(table, encoding="utf-8")
-    tree = tw.fit(tw.BradleyTerry(tw.read_comparisons("judgements.csv").counts()), seed=1)
-    told = tw.summarise(tree, top=1).set_index("item")
+    tree = tw.fit(tw.BradleyTerry(tw.read_comparisons("judgements.csv").counts()), rng=1)
+    summary = tw.summarise(tree, top=1).set_index("item")
     line = r"^ +\d+ +([A-Z][\w ]+?) +([+-][\d.]+) .* (\d+) % +\d+$"
     rows = re.findall(line, shown, re.MULTILINE)
-    assert {item for item, _, _ in rows} == set(told.index)
+    assert {item for item, _, _ in rows} == set(summary.index)
     for item, quality, first in rows:
-        assert abs(told["mean"][item] - float(quality)) < 0.1
-        assert abs(told["top_k_probability"][item] - int(first) / 100) < 0.05
+        assert abs(summary["mean"][item] - float(quality)) < 0.1
+        assert abs(summary["top_k_probability"][item] - int(first) / 100) < 0.05
 
 
 # Commands on the pages.
@@ -181,16 +191,16 @@ def section(page: str, heading: str) -> str:
 
 def rows(text: str, heading: str) -> list[list[str]]:
     """The rows of every table whose first column has this heading."""
-    found, inside = [], False
+    cells_of_rows, inside = [], False
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if not line.startswith("|"):
             inside = False
         elif inside and set(line) - set("|-"):
-            found.append(cells)
+            cells_of_rows.append(cells)
         elif cells[0] == heading:
             inside = True
-    return found
+    return cells_of_rows
 
 
 def ticked(text: str) -> list[str]:
@@ -208,28 +218,28 @@ def test_every_option_is_explained_and_no_other(name):
         if option not in ("-h", "--help")
     }
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) == set(known)
-    for option, *told in rows(text, "option"):
+    for option, *cells in rows(text, "option"):
         default = known[ticked(option)[0]].default
         if isinstance(default, str | int | float) and not isinstance(default, bool):
-            assert re.search(rf"(?<![\d.]){default}(?!\.?\d)", " ".join(told)), option
+            assert re.search(rf"(?<![\d.]){default}(?!\.?\d)", " ".join(cells)), option
 
 
 @pytest.mark.parametrize("page", ["docs/command.md", "docs/inference.md"])
 def test_every_engine_is_explained(page):
-    from tiewise.posterior.fit import ENGINES
+    from tiewise.engines import ENGINES
 
     assert set(ENGINES) <= set(ticked(PAGES[page]))
 
 
 def test_every_prior_that_can_be_said_is_explained():
-    from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, spoken
+    from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, parse_prior
 
     text = section(COMMAND, "## tiewise fit")
     for option, kinds in (("--variance-prior", VARIANCE_PRIORS), ("--tie-prior", TIE_PRIORS)):
-        said = next(row[2] for row in rows(text, "option") if ticked(row[0]) == [option])
-        words = [word.strip("'") for word in ticked(said)]
+        cell = next(row[2] for row in rows(text, "option") if ticked(row[0]) == [option])
+        words = [word.strip("'") for word in ticked(cell)]
         assert {word.split("(")[0] for word in words} == set(kinds)
-        assert all(spoken(word, kinds) for word in words)
+        assert all(parse_prior(word, kinds) for word in words)
 
 
 @pytest.fixture(scope="module")
@@ -237,25 +247,25 @@ def tree(village):
     from tiewise.engines.laplace import Laplace
     from tiewise.posterior.fit import fit
 
-    return fit(village.model, Laplace(draws=200), seed=2)
+    return fit(village.model, Laplace(draws=200), rng=2)
 
 
 def test_every_file_column_and_key_is_explained(tree):
+    from tiewise.plots import PLOTS
+    from tiewise.posterior.results_folder import FILES, Wording, fit_facts
     from tiewise.posterior.summaries import parameters, summarise
-    from tiewise.report.folder import OURS, PICTURES, TERM_PICTURES, About, fit_facts
 
-    def told(heading: str, first: str) -> list[str]:
+    def listed(heading: str, first: str) -> list[str]:
         cells = [row[0] for row in rows(section(COMMAND, heading), first)]
         return [name for cell in cells for name in ticked(cell)]
 
-    every = (*PICTURES, *TERM_PICTURES)
-    drawn = {f"{name}.{kind}" for name in every for kind in ("svg", "png")}
-    assert sorted(told("## The results folder", "file")) == sorted(set(OURS) - drawn)
-    assert sorted(told("## The results folder", "picture")) == sorted(every)
-    assert told("### items.csv", "column") == list(summarise(tree, 2).columns)
-    assert told("### parameters.csv", "column") == list(parameters(tree).reset_index().columns)
-    assert sorted(told("### fit.json", "key")) == sorted(fit_facts(tree))
-    assert set(ticked(section(COMMAND, "### study.json"))) == {f.name for f in fields(About)}
+    every = list(PLOTS)
+    assert sorted(listed("## The results folder", "file")) == sorted(FILES)
+    assert sorted(listed("## The results folder", "picture")) == sorted(every)
+    assert listed("### items.csv", "column") == list(summarise(tree, 2).columns)
+    assert listed("### parameters.csv", "column") == list(parameters(tree).reset_index().columns)
+    assert sorted(listed("### fit.json", "key")) == sorted(fit_facts(tree))
+    assert set(ticked(section(COMMAND, "### study.json"))) == {f.name for f in fields(Wording)}
     variables = {str(name) for name in tree["posterior"].data_vars}
     assert {"posterior", *variables} <= set(ticked(section(COMMAND, "### posterior.nc")))
 
@@ -272,12 +282,12 @@ def sentences() -> str:
 
 def test_every_warning_that_is_explained_is_one_that_is_given():
     """The longest piece of it without numbers is in the code, word for word."""
-    given = sentences()
-    said = rows(section(COMMAND, "## Warnings, and what to do about them"), "it says")
-    assert len(said) > 8
-    for cell, *_ in said:
+    known = sentences()
+    documented = rows(section(COMMAND, "## Warnings, and what to do about them"), "it says")
+    assert len(documented) > 8
+    for cell, *_ in documented:
         pieces = re.split(r"…|\d+|\(|\)", cell.strip("*"))
-        assert max(pieces, key=len).strip() in given, cell
+        assert max(pieces, key=len).strip() in known, cell
 
 
 def test_every_key_of_a_study_is_explained():
@@ -288,10 +298,10 @@ def test_every_key_of_a_study_is_explained():
         f"{table.name}.{key.name}"
         for table in fields(Settings)
         if table.name != "translations"
-        for key in fields(table.default_factory if table.name != "study" else StudyAbout)
+        for key in fields(table.default_factory if table.name != "study" else StudySettings)
     }
-    said = {name for row in rows(page, "key") for name in ticked(row[0])}
-    assert said == keys | {"translations"} | {field.name for field in fields(SignUpField)}
+    documented = {name for row in rows(page, "key") for name in ticked(row[0])}
+    assert documented == keys | {"translations"} | {field.name for field in fields(SignUpField)}
     assert set(TRANSLATED) <= set(ticked(page))
 
 

@@ -86,8 +86,8 @@ def in_postgresql(address: str, tables: dict[str, int]) -> dict[str, Any]:
         return counted(lambda sql: database.execute(sql).fetchall(), tables)
 
 
-def holds(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert found == {key: expected[key] for key in ("rows", "outcomes", "excluded")}
+def holds(counts: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert counts == {key: expected[key] for key in ("rows", "outcomes", "excluded")}
 
 
 def tells_what_it_holds(folder: Path, expected: dict[str, Any], *database: str) -> None:
@@ -116,7 +116,7 @@ def loaded(address: str) -> None:
 
 
 def test_a_study_on_postgresql_opens_with_all_that_was_in_it(study, postgresql):
-    address, expected = postgresql(), EXPECTED["postgres"]
+    address, expected = postgresql(empty=True), EXPECTED["postgres"]
     loaded(address)
     tells_what_it_holds(study, expected, "--database", address)
     holds(in_postgresql(address, expected["rows"]), expected)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from regression import record
+from support.everyday import everyday
 
 RECORDED = record.read_digests()
 CASES = record.cases()
@@ -43,11 +44,11 @@ def test_every_command_has_the_same_help():
     assert record.help_texts() == record.HELP.read_text(encoding="utf-8")
 
 
-def flat(told: Any, where: str = "") -> dict[str, float]:
+def flat(value: Any, where: str = "") -> dict[str, float]:
     """Every number by its place."""
-    if isinstance(told, float | int):
-        return {where: float(told)}
-    parts = told.items() if isinstance(told, dict) else enumerate(told)
+    if isinstance(value, float | int):
+        return {where: float(value)}
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
     return {k: v for key, part in parts for k, v in flat(part, f"{where}/{key}").items()}
 
 
@@ -87,17 +88,17 @@ def agrees(name: str, study: Path) -> None:
 def differences(now: dict[str, Any], before: dict[str, Any]) -> str:
     """Which files differ, and the largest difference among the numbers that are written out."""
     files = [name for name in before["sha256"] if now["sha256"][name] != before["sha256"][name]]
-    told = [f"different files: {', '.join(files)}"]
+    differences = [f"different files: {', '.join(files)}"]
     for name in ("items", "parameters", "mean"):
         if name not in before:
             continue
         one, two = numbers(now[name]), numbers(before[name])
         if one.keys() != two.keys():
-            told.append(f"{name}: other rows ({sorted(one.keys() ^ two.keys())[:4]})")
+            differences.append(f"{name}: other rows ({sorted(one.keys() ^ two.keys())[:4]})")
         else:
             largest = max(abs(one[key] - two[key]) for key in one)
-            told.append(f"{name}: largest difference {largest:.2g} (rounded to six digits)")
-    return "; ".join(told)
+            differences.append(f"{name}: largest difference {largest:.2g} (rounded to six digits)")
+    return "; ".join(differences)
 
 
 def numbers(table: Any) -> dict[str, float]:
@@ -121,7 +122,7 @@ def test_every_case_is_recorded():
     assert list(RECORDED["cases"]) == list(CASES)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", everyday(QUICK, "engine-laplace"))
 def test_quick_cases_give_the_same_bytes(name, study):
     agrees(name, study)
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import tiewise as tw
-from tiewise.workflows.simulate import make_up
+from tiewise.workflows.simulate import write_simulated_study
 
 
 def opened(library: str, path: str) -> Any:
@@ -43,13 +43,15 @@ def opened(library: str, path: str) -> Any:
 def main(library: str) -> None:
     """Count, fit, and say what came of it."""
     with TemporaryDirectory() as folder:
-        make_up(folder, items=40, comparisons=50_000, judges=200, seed=3, parquet=True, force=True)
+        write_simulated_study(
+            folder, items=40, comparisons=50_000, judges=200, rng=3, parquet=True, force=True
+        )
         votes = opened(library, str(Path(folder) / "comparisons.parquet"))
         comparisons = tw.read_comparisons(votes)
         counts = comparisons.counts()
     print(f"{len(comparisons)} rows, {len(counts.first)} pairs, {len(counts.judges or ())} judges")
     print(counts.digest())
-    table = tw.summarise(tw.fit(tw.BradleyTerry(counts), seed=1))
+    table = tw.summarise(tw.fit(tw.BradleyTerry(counts), rng=1))
     print(table[["item", "mean", "q2.5", "q97.5"]].head(3).round(2).to_string(index=False))
 
 

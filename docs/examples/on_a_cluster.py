@@ -19,28 +19,28 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from tiewise.jobs.journal import Journal
-from tiewise.jobs.run import Crew, Found, Task, carry_out
+from tiewise.jobs.run import Task, TaskResult, WorkerPool, run_tasks
 from tiewise.jobs.tables import RESULTS, read_table, write_tables
 
 SETTINGS = {"items": 12, "sizes": [50, 100, 200], "repeats": 10, "seed": 1}
 
 
-def study(about: Mapping[str, Any], source: SeedSequence) -> Found:
-    """One made-up study and its fit; all chance comes from `source`."""
+def study(inputs: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
+    """One made-up study and its fit; all randomness comes from `seed`."""
     from scipy.stats import spearmanr
 
     import tiewise as tw
     from tiewise.model.scalar_priors import Fixed
     from tiewise.model.simulate import Truth, simulate_counts
 
-    rng = np.random.default_rng(source)
-    items = tuple(str(k + 1) for k in range(about["items"]))
-    truth = Truth.drawn(tw.Independent(items), Fixed(1.0), Fixed(0.5), rng)
-    counts = simulate_counts(truth, about["comparisons"], rng)
-    tree = tw.fit(tw.BradleyTerry(counts), tw.Laplace(), seed=int(rng.integers(2**31)))
-    found = tree["posterior/quality"].to_numpy().mean(axis=(0, 1))
-    rank = float(spearmanr(found, truth.quality).statistic)
-    return Found([{"comparisons": about["comparisons"], "rank_correlation": rank}])
+    rng = np.random.default_rng(seed)
+    items = tuple(str(k + 1) for k in range(inputs["items"]))
+    truth = Truth.from_priors(tw.Independent(items), Fixed(1.0), Fixed(0.5), rng)
+    counts = simulate_counts(truth, inputs["comparisons"], rng)
+    tree = tw.fit(tw.BradleyTerry(counts), tw.Laplace(), rng=int(rng.integers(2**31)))
+    estimate = tree["posterior/quality"].to_numpy().mean(axis=(0, 1))
+    rank = float(spearmanr(estimate, truth.quality).statistic)
+    return TaskResult([{"comparisons": inputs["comparisons"], "rank_correlation": rank}])
 
 
 def main(folder: Path, address: str | None) -> None:
@@ -51,11 +51,11 @@ def main(folder: Path, address: str | None) -> None:
         for k in range(SETTINGS["repeats"])
     ]
     journal = Journal(folder / "journal.jsonl", SETTINGS)
-    crew = Crew(workers=2, dask=address)
-    done = carry_out(study, tasks, seed=SETTINGS["seed"], journal=journal, crew=crew)
-    for failed in (one for one in done if one.error):
+    pool = WorkerPool(workers=2, dask=address)
+    records = run_tasks(study, tasks, seed=SETTINGS["seed"], journal=journal, pool=pool)
+    for failed in (one for one in records if one.error):
         print(f"{failed.name}, seed {failed.seed}: {failed.error}", file=sys.stderr)
-    write_tables(folder, done, SETTINGS)
+    write_tables(folder, records, SETTINGS)
     table, _ = read_table(folder / RESULTS)
     print(table.groupby("comparisons")["rank_correlation"].mean().round(2).to_string())
 

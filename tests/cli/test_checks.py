@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from support.panel import BAD, crowd, network
 from tiewise.cli.main import main
-from tiewise.criticism.judge_fit import FIGURES
+from tiewise.criticism.judge_fit import COLUMNS
 from tiewise.workflows.assess_judges import FILES
 
 
@@ -24,33 +24,35 @@ def run(*words: object) -> Result:
 def place(tmp_path_factory) -> Path:
     """Judgements of a crowd with bad judges, and two fits of them."""
     folder = tmp_path_factory.mktemp("scrutiny")
-    _, told = crowd(network(20), np.random.default_rng(3), good=6, bad=BAD, each=40)
-    told.to_csv(folder / "said.csv")
+    _, comparisons = crowd(network(20), np.random.default_rng(3), good=6, bad=BAD, each=40)
+    comparisons.to_csv(folder / "judgements.csv")
     for name, variance in (("free", ()), ("flat", ("--variance", "0.001"))):
-        made = run("fit", folder / "said.csv", "--out", folder / name, "--seed", 1, "--no-report",
-                   *variance)  # fmt: skip
+        made = run("fit", folder / "judgements.csv", "--out", folder / name, "--seed", 1,
+                   "--no-report", *variance)  # fmt: skip
         assert made.exit_code == 0, made.output
     return folder
 
 
 def test_judges_of_a_file_are_told_and_written(place, tmp_path):
     out = tmp_path / "judges"
-    told = run("judges", place / "said.csv", "--out", out, "--splits", 4)
-    assert told.exit_code == 0, told.output
+    result = run("judges", place / "judgements.csv", "--out", out, "--splits", 4)
+    assert result.exit_code == 0, result.output
     assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
     table = pd.read_csv(out / "judges.csv")
-    assert list(table.columns) == list(FIGURES)
+    assert list(table.columns) == list(COLUMNS)
     assert len(table) == 10
-    assert "reversed" in told.output
-    assert "Split halves of judges agree" in told.output
-    found = json.loads((out / "reliability.json").read_text())
-    assert 0 < found["posterior"] < 1
-    assert found["halves_low"] <= found["halves"] <= found["halves_high"]
+    assert "reversed" in result.output
+    assert "Split halves of judges agree" in result.output
+    reliability = json.loads((out / "reliability.json").read_text())
+    assert 0 < reliability["posterior"] < 1
+    assert reliability["halves_low"] <= reliability["halves"] <= reliability["halves_high"]
 
 
 def test_judges_of_results_are_those_of_the_file(place, tmp_path):
     """The folder holds who judged and the prior; the same seed gives the same figures."""
-    one = run("judges", place / "said.csv", "--out", tmp_path / "a", "--splits", 0, "--seed", 1)
+    one = run(
+        "judges", place / "judgements.csv", "--out", tmp_path / "a", "--splits", 0, "--seed", 1
+    )
     two = run("judges", place / "free", "--out", tmp_path / "b", "--splits", 0, "--seed", 1)
     assert one.exit_code == two.exit_code == 0, two.output
     for name in ("judges.csv", "item-fit.csv"):
@@ -67,30 +69,30 @@ def test_judges_go_beside_the_results_by_default(place):
 
 
 def test_options_of_a_fit_mean_nothing_to_results(place):
-    told = run("judges", place / "free", "--prior", "independent")
-    assert told.exit_code == 2
-    assert "--prior" in told.stderr
+    result = run("judges", place / "free", "--prior", "independent")
+    assert result.exit_code == 2
+    assert "--prior" in result.stderr
 
 
 def test_a_file_without_judges_is_refused_in_a_line(tmp_path):
-    file = tmp_path / "said.csv"
+    file = tmp_path / "judgements.csv"
     file.write_text("winner,loser\na,b\nb,c\nc,a\n")
-    told = run("judges", file, "--out", tmp_path / "out")
-    assert told.exit_code == 2
-    assert "name no judges" in told.stderr
-    assert len(told.stderr.splitlines()) == 1
+    result = run("judges", file, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "name no judges" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_a_folder_of_neither_kind_is_refused(tmp_path):
-    told = run("judges", tmp_path)
-    assert told.exit_code == 2
-    assert "neither a study" in told.stderr
+    result = run("judges", tmp_path)
+    assert result.exit_code == 2
+    assert "neither a study" in result.stderr
 
 
 def test_scrutinise_tells_what_the_model_misses(place):
-    told = run("scrutinise", place / "free")
-    assert told.exit_code == 0, told.output
-    assert "miss  Judges differ in ties" in told.output
+    result = run("scrutinise", place / "free")
+    assert result.exit_code == 0, result.output
+    assert "miss  Judges differ in ties" in result.output
     table = pd.read_csv(place / "free" / "checks.csv").set_index("check")
     assert table.loc["judges", "p"] < 0.01
     assert (place / "free" / "pictures" / "checks.png").is_file()
@@ -105,9 +107,9 @@ def test_scrutinise_leaves_other_pictures_alone(place):
 
 
 def test_the_better_model_comes_first(place, tmp_path):
-    told = run("compare", place / "flat", place / "free", "--out", tmp_path / "table.csv")
-    assert told.exit_code == 0, told.output
-    assert "free predicts better than flat" in " ".join(told.output.split())
+    result = run("compare", place / "flat", place / "free", "--out", tmp_path / "table.csv")
+    assert result.exit_code == 0, result.output
+    assert "free predicts better than flat" in " ".join(result.output.split())
     table = pd.read_csv(tmp_path / "table.csv")
     assert list(table["model"]) == ["free", "flat"]
     assert table["difference"].iloc[0] == 0
@@ -124,29 +126,29 @@ def test_a_report_says_whether_results_can_be_believed(place):
 
 
 def test_a_point_estimate_has_no_such_section(place, tmp_path):
-    fitted = run("fit", place / "said.csv", "--engine", "maximum-likelihood", "--out",
+    fitted = run("fit", place / "judgements.csv", "--engine", "maximum-likelihood", "--out",
                  tmp_path / "point", "--no-report")  # fmt: skip
     if fitted.exit_code:
         pytest.fail(fitted.output)
-    told = run("scrutinise", tmp_path / "point")
-    assert told.exit_code == 2
-    assert "point estimate" in told.stderr
+    result = run("scrutinise", tmp_path / "point")
+    assert result.exit_code == 2
+    assert "point estimate" in result.stderr
     assert run("report", tmp_path / "point").exit_code == 0
     page = (tmp_path / "point" / "report.html").read_text(encoding="utf-8")
     assert "Can these results be believed?" not in page
 
 
 def test_who_said_what_can_be_left_out_of_results(place, tmp_path):
-    made = run("fit", place / "said.csv", "--out", tmp_path / "r", "--seed", 1, "--no-record",
+    made = run("fit", place / "judgements.csv", "--out", tmp_path / "r", "--seed", 1, "--no-record",
                "--no-report")  # fmt: skip
     assert made.exit_code == 0, made.output
     assert b"reversed" in (place / "free" / "posterior.nc").read_bytes()
     assert b"reversed" not in (tmp_path / "r" / "posterior.nc").read_bytes()
     for name in ("items.csv", "parameters.csv"):
         assert (tmp_path / "r" / name).read_bytes() == (place / "free" / name).read_bytes()
-    told = run("judges", tmp_path / "r")
-    assert told.exit_code == 2
-    assert "does not hold who judged" in told.output
+    result = run("judges", tmp_path / "r")
+    assert result.exit_code == 2
+    assert "does not hold who judged" in result.output
 
 
 def test_judges_of_a_study_are_those_of_its_judgements(place, tmp_path):
@@ -154,12 +156,12 @@ def test_judges_of_a_study_are_those_of_its_judgements(place, tmp_path):
     items.to_csv(tmp_path / "items.csv", index=False)
     for words in (
         ("new", tmp_path / "study", "--items", tmp_path / "items.csv", "--question", "Which?"),
-        ("import", tmp_path / "study", place / "said.csv"),
+        ("import", tmp_path / "study", place / "judgements.csv"),
         ("judges", tmp_path / "study", "--out", tmp_path / "a", "--splits", 0, "--seed", 1),
-        ("judges", place / "said.csv", "--out", tmp_path / "b", "--splits", 0, "--seed", 1),
+        ("judges", place / "judgements.csv", "--out", tmp_path / "b", "--splits", 0, "--seed", 1),
     ):
-        told = run(*words)
-        assert told.exit_code == 0, told.output
+        result = run(*words)
+        assert result.exit_code == 0, result.output
     tables = [pd.read_csv(tmp_path / k / "judges.csv").set_index("judge") for k in "ab"]
     assert set(tables[0].index) == set(tables[1].index)
     same = ["comparisons", "tie_share", "left_share"]

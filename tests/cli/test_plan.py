@@ -20,9 +20,9 @@ from tiewise.cli.main import main
 from tiewise.cli.plan import BETTER
 from tiewise.geo.areas import Areas
 from tiewise.model.quality_priors import Independent
-from tiewise.planning.accuracy import FIGURES
+from tiewise.planning.accuracy import MEASURES
 from tiewise.planning.design import random_pair
-from tiewise.workflows.simulate import make_up
+from tiewise.workflows.simulate import write_simulated_study
 
 QUICK = ("--precision", "0.2", "--workers", "1")
 DESIGN = ("--items", "10", "--judges", "4", "--per-judge", "15", "--spread", "2")
@@ -40,7 +40,7 @@ def planned(tmp_path_factory) -> str:
 def desk(tmp_path, monkeypatch) -> Path:
     """Every test sits at a desk with a map and nothing else."""
     monkeypatch.chdir(tmp_path)
-    Areas.made_up(8, seed=5).to_gpkg("wards.gpkg")
+    Areas.synthetic(8, rng=5).to_gpkg("wards.gpkg")
     return tmp_path
 
 
@@ -62,40 +62,42 @@ def refusal(*words: object) -> str:
 
 
 def test_a_list_is_planned_and_everything_is_written(planned):
-    said = done(*DESIGN, "--out", planned)
-    told = json.loads(Path(planned, "plan.json").read_text(encoding="utf-8"))
-    number = told["answers"]["independent"]["comparisons"]
-    flat = " ".join(said.split())
+    output = done(*DESIGN, "--out", planned)
+    plan_json = json.loads(Path(planned, "plan.json").read_text(encoding="utf-8"))
+    number = plan_json["answers"]["independent"]["comparisons"]
+    flat = " ".join(output.split())
     assert f"For a reliability of 0.80 collect about {number:,} comparisons" in flat
     assert "Your 4 judges at 15 each make 60: reliability" in flat
     assert "± standard error" in flat
     with Path(planned, "plan.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {*FIGURES, *(f"{name}_error" for name in FIGURES)} <= set(rows[0])
+    assert {*MEASURES, *(f"{name}_error" for name in MEASURES)} <= set(rows[0])
     assert [row["comparisons"] for row in rows if row["recommended"] == "true"] == [str(number)]
     assert Path(planned, "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_nothing_is_written_unless_asked_for(desk, planned):
     before = set(desk.iterdir())
-    said = done(*DESIGN)
+    output = done(*DESIGN)
     assert set(desk.iterdir()) == before
     # What is printed is the same for the same seed, written or not.
-    assert done(*DESIGN, "--out", planned).startswith(said)
+    assert done(*DESIGN, "--out", planned).startswith(output)
 
 
 def test_json_is_printed_whole(planned):
-    told = json.loads(done(*DESIGN, "--out", planned, "--json"))
-    assert told["settings"]["per_judge"] == 15
-    assert told["words"][0].startswith("For a reliability of 0.80")
+    plan_json = json.loads(done(*DESIGN, "--out", planned, "--json"))
+    assert plan_json["settings"]["per_judge"] == 15
+    assert plan_json["words"][0].startswith("For a reliability of 0.80")
 
 
+@pytest.mark.slow
 def test_a_map_is_planned_with_both_priors_and_its_groups():
-    said = done(
+    output = done(
         "--areas", "wards.gpkg", "--judges", 30, "--knows", 3, "--ties", "0.2", "--spread", 9
     )
-    flat = " ".join(said.split())
-    assert "Each item with its neighbours (network prior)" in said
+    flat = " ".join(output.split())
+    assert "Each item with its neighbours (network prior)" in output
     assert "; with the network prior about " in flat
     assert "each of 30 judges answers" in flat
     assert "call them equal 20 %" in flat
@@ -111,32 +113,34 @@ def test_tables_fit_the_terminal(planned, monkeypatch, width):
     assert "…" not in "".join(lines)
 
 
+@pytest.mark.slow
 def test_a_file_of_judgements_is_gone_on_from():
-    make_up("made", items=10, comparisons=80, seed=3)
-    said = done("--from", "made/comparisons.csv", "--judges", 20, "--reliability", "0.95")
-    assert "So far there are" in said
-    assert "more comparisons" in " ".join(said.split())
+    write_simulated_study("made", items=10, comparisons=80, rng=3)
+    output = done("--from", "made/comparisons.csv", "--judges", 20, "--reliability", "0.95")
+    assert "So far there are" in output
+    assert "more comparisons" in " ".join(output.split())
 
 
+@pytest.mark.slow
 def test_a_study_is_gone_on_from_with_its_own_settings(desk):
     def study(*words: str) -> None:
         result = CliRunner().invoke(main, list(words))
         assert result.exit_code == 0, result.output
 
-    make_up("made", areas="wards.gpkg", comparisons=60, seed=4)
+    write_simulated_study("made", areas="wards.gpkg", comparisons=60, rng=4)
     study("new", "green", "--areas", "wards.gpkg", "--question", "Which?", "--target", "12")
     study("import", "green", "made/comparisons.csv")
-    told = json.loads(done("--from", "green", "--json", "--reliability", "0.9"))
-    assert told["settings"]["per_judge"] == 12
-    assert set(told["so_far"]) == {"independent", "network"}
-    assert told["words"][0].startswith("So far there are")
+    plan_json = json.loads(done("--from", "green", "--json", "--reliability", "0.9"))
+    assert plan_json["settings"]["per_judge"] == 12
+    assert set(plan_json["so_far"]) == {"independent", "network"}
+    assert plan_json["words"][0].startswith("So far there are")
 
 
 def test_the_help_says_what_a_spread_means():
     """Of two independent items without ties: the figures are those that are simulated from."""
     items = tuple(map(str, range(30)))
-    told = [random_pair(Independent(items), 30, spread, 0.0).better for spread in (1, 2, 4)]
-    assert tuple(round(100 * share) for share in told) == BETTER
+    shares = [random_pair(Independent(items), 30, spread, 0.0).better for spread in (1, 2, 4)]
+    assert tuple(round(100 * share) for share in shares) == BETTER
 
 
 @pytest.mark.parametrize(
@@ -167,11 +171,12 @@ def test_what_cannot_be_is_refused_in_a_line(words, says):
 
 
 def test_what_judgements_tell_is_not_asked_for():
-    make_up("made", items=10, comparisons=80, seed=3)
-    said = refusal("--from", "made/comparisons.csv", "--judges", 5, "--spread", 2)
-    assert "--spread is learnt from the judgements" in said
+    write_simulated_study("made", items=10, comparisons=80, rng=3)
+    output = refusal("--from", "made/comparisons.csv", "--judges", 5, "--spread", 2)
+    assert "--spread is learnt from the judgements" in output
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(desk):
     """Stopped as a terminal stops it: the signal goes to every process of the command."""
     words = [*DESIGN, "--precision", "0.05", "--workers", "2", "--out"]
@@ -189,9 +194,9 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(desk):
         assert time.monotonic() < patience
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=300)
+    _, message = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert told == "tiewise: stopped; what is done is kept: the same command goes on\n"
+    assert message == "tiewise: stopped; what is done is kept: the same command goes on\n"
     for folder in ("stopped", "whole"):
         subprocess.run([*command, folder], check=True, capture_output=True, timeout=600)
     one, two = (Path(folder, "simulations.parquet").read_bytes() for folder in ("stopped", "whole"))

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 from support.form_browser import Visitor
 from tiewise.cli.main import main
 from tiewise.geo.areas import Areas
-from tiewise.report.folder import read_results
+from tiewise.posterior.results_folder import read_results
 from tiewise.study.study import Study
-from tiewise.web.serve import open_site
-from tiewise.workflows.simulate import make_up
+from tiewise.web.server import open_site
+from tiewise.workflows.simulate import write_simulated_study
 
 QUICK = ("--engine", "laplace", "--draws", "100", "--no-report", "--seed", "1")
 
@@ -26,7 +26,7 @@ QUICK = ("--engine", "laplace", "--draws", "100", "--no-report", "--seed", "1")
 def desk(tmp_path, monkeypatch) -> Path:
     """Every test sits at a desk with a map and nothing else."""
     monkeypatch.chdir(tmp_path)
-    Areas.made_up(8, seed=5).to_gpkg("wards.gpkg")
+    Areas.synthetic(8, rng=5).to_gpkg("wards.gpkg")
     return tmp_path
 
 
@@ -73,8 +73,8 @@ def test_a_study_is_made_from_a_map_in_one_command(study):
 
 def test_a_study_is_made_from_a_list(desk):
     Path("trees.csv").write_text("name\nAsh\nBirch\n", encoding="utf-8")
-    said = done("new", "trees", "--items", "trees.csv", "--question", "Which is taller?")
-    assert "2 items in trees" in said
+    output = done("new", "trees", "--items", "trees.csv", "--question", "Which is taller?")
+    assert "2 items in trees" in output
 
 
 def test_what_is_missing_is_a_line(study):
@@ -111,8 +111,8 @@ def test_invites_are_codes_or_links_and_let_one_judge_in_each(study):
 
 def test_judgements_come_out_as_tables(study):
     judged(study, "left", "tie", "skip")
-    said = done("export", study)
-    assert "comparisons.csv" in said
+    output = done("export", study)
+    assert "comparisons.csv" in output
     assert [r["state"] for r in table(f"{study}/export/comparisons.csv")] == [
         "selected", "tied", "skipped",
     ]  # fmt: skip
@@ -121,7 +121,7 @@ def test_judgements_come_out_as_tables(study):
 
 
 def test_judgements_of_elsewhere_come_in(study):
-    make_up("old", areas="wards.gpkg", comparisons=40, judges=3)
+    write_simulated_study("old", areas="wards.gpkg", comparisons=40, judges=3)
     assert "40 judgements brought into green" in done("import", study, "old/comparisons.csv")
     assert "no such file" in refusal("import", study, "gone.csv")
     done("export", study)
@@ -140,16 +140,16 @@ def test_a_backup_is_a_whole_database(study):
 
 def test_a_study_folder_is_fitted_as_it_is(study):
     assert "no judgements yet" in refusal("fit", study, *QUICK)
-    make_up("old", areas="wards.gpkg", comparisons=200, judges=5)
+    write_simulated_study("old", areas="wards.gpkg", comparisons=200, judges=5)
     done("import", study, "old/comparisons.csv")
     done("fit", study, *QUICK)
     results = read_results(Path(study, "results"))
-    about = results.about
+    about = results.wording
     assert (about.question, about.higher, about.lower, about.noun) == (
         "Which is greener?", "greener", "greyer", "ward",
     )  # fmt: skip
     assert results.areas is not None
-    assert "network" in results.facts["model"]["quality"]
+    assert results.facts["model"]["quality"]["kind"] == "network"
     named = {item.name for item in Study.open(study).items.values()}
     assert set(results.items["name"]) == named
     done("fit", "old/comparisons.csv", "--areas", "wards.gpkg", *QUICK, "--out", "plain")
@@ -157,12 +157,12 @@ def test_a_study_folder_is_fitted_as_it_is(study):
 
 
 def test_what_is_said_on_the_command_line_has_the_last_word(study):
-    make_up("old", areas="wards.gpkg", comparisons=100)
+    write_simulated_study("old", areas="wards.gpkg", comparisons=100)
     done("import", study, "old/comparisons.csv")
     done("fit", study, *QUICK, "--out", "mine", "--higher", "leafier", "--prior", "independent")
     results = read_results("mine")
-    assert (results.about.higher, results.about.lower) == ("leafier", "greyer")
-    assert "network" not in results.facts["model"]["quality"]
+    assert (results.wording.higher, results.wording.lower) == ("leafier", "greyer")
+    assert results.facts["model"]["quality"]["kind"] == "independent"
 
 
 def test_where_ties_are_not_allowed_none_are_modelled(study):
@@ -170,8 +170,8 @@ def test_where_ties_are_not_allowed_none_are_modelled(study):
     text = path.read_text(encoding="utf-8").replace("ties = true", "ties = false")
     path.write_text(text, encoding="utf-8")
     judged(study, *["left", "right"] * 6)
-    said = json.loads(done("fit", study, *QUICK, "--json"))
-    assert said["model"]["tie"] == "no ties"
+    output = json.loads(done("fit", study, *QUICK, "--json"))
+    assert output["model"]["tie"] is None
 
 
 def test_a_database_elsewhere_is_named_by_option_or_environment(study, postgresql, monkeypatch):

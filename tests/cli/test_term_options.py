@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 import tiewise as tw
 from tiewise.cli.main import main
 from tiewise.geo.areas import Areas
-from tiewise.report.folder import read_results
+from tiewise.posterior.results_folder import read_results
 
 ITEMS, JUDGES = 9, 8
 QUICK = ("--draws", "600", "--seed", "1", "--variance", "1")
@@ -27,7 +27,7 @@ QUICK = ("--draws", "600", "--seed", "1", "--variance", "1")
 def desk(tmp_path, monkeypatch) -> Path:
     """A desk with a map, judgements of two kinds of judges, and tables of items and of judges."""
     monkeypatch.chdir(tmp_path)
-    areas = Areas.made_up(ITEMS, seed=4)
+    areas = Areas.synthetic(ITEMS, rng=4)
     table = areas.frame().assign(deprivation=np.arange(ITEMS) * 1.5, town=["yes", "no", "no"] * 3)
     table.to_file("wards.gpkg", driver="GPKG")
     table[["id", "deprivation", "town"]].to_csv("wards.csv", index=False)
@@ -48,9 +48,9 @@ def judged(*, seed: int, number: int = 700) -> pd.DataFrame:
     gap = view[judge, first] - view[judge, second] + 0.8
     gap = np.where(judge == 0, 0, gap)
     tie = np.where(judge == 2, 1.5, 0.3)
-    chance = rng.uniform(size=number)
-    wins = chance < 1 / (1 + np.exp(tie - gap))
-    loses = chance > 1 - 1 / (1 + np.exp(tie + gap))
+    uniform = rng.uniform(size=number)
+    wins = uniform < 1 / (1 + np.exp(tie - gap))
+    loses = uniform > 1 - 1 / (1 + np.exp(tie + gap))
     chosen = np.select([wins, loses], [first + 1, second + 1], 0)
     return pd.DataFrame(
         {"user_id": [f"j{k}" for k in judge], "item_1_id": first + 1, "item_2_id": second + 1,
@@ -92,10 +92,10 @@ def parameters(out: Path) -> dict[str, float]:
 
 def test_a_formula_speaks_of_the_columns_of_the_map():
     out = fitted("--areas", "wards.gpkg", "--formula", "deprivation + town", "--no-report")
-    told = {row["covariate"]: row for row in table(out / "coefficients.csv")}
-    assert set(told) == {"deprivation", "town[T.yes]"}
+    coefficients = {row["covariate"]: row for row in table(out / "coefficients.csv")}
+    assert set(coefficients) == {"deprivation", "town[T.yes]"}
     spread = (1.5 * np.arange(ITEMS)).std()
-    own = told["deprivation"]
+    own = coefficients["deprivation"]
     assert float(own["per_sd"]) == pytest.approx(float(own["median"]) * spread)
     assert float(own["q2.5"]) <= float(own["median"]) <= float(own["q97.5"])
     assert float(own["above_0"]) > 0.5
@@ -115,9 +115,9 @@ def test_the_first_of_a_pair_has_its_advantage_back():
     out = fitted("--order", "--no-report")
     assert parameters(out)["order"] > 0
     # Turned around, the same judgements have the opposite advantage.
-    told = pd.read_csv("study.csv", dtype=str)
+    study = pd.read_csv("study.csv", dtype=str)
     turned = {"item_1_id": "item_2_id", "item_2_id": "item_1_id"}
-    told.rename(columns=turned).to_csv("turned.csv", index=False)
+    study.rename(columns=turned).to_csv("turned.csv", index=False)
     was, now = (
         parameters(out)["order"],
         parameters(fitted("--order", "--no-report", file="turned.csv")),
@@ -127,13 +127,13 @@ def test_the_first_of_a_pair_has_its_advantage_back():
 
 def test_groups_of_judges_are_a_column_of_the_judgements():
     out = fitted("--judge-groups", "sex", "--no-report")
-    told = table(out / "contrasts.csv")
-    assert len(told) == ITEMS
-    assert {(row["group"], row["against"]) for row in told} == {("women", "men")}
-    own = next(row for row in told if row["item"] == "1")
+    contrasts = table(out / "contrasts.csv")
+    assert len(contrasts) == ITEMS
+    assert {(row["group"], row["against"]) for row in contrasts} == {("women", "men")}
+    own = next(row for row in contrasts if row["item"] == "1")
     assert float(own["above_0"]) > 0.95
     assert float(own["q2.5"]) > 0
-    for row in told:
+    for row in contrasts:
         above = float(row["above_0"])
         assert float(row["real"]) == pytest.approx(max(above, 1 - above))
     assert parameters(out)["contrast_variance"] > 0
@@ -145,11 +145,11 @@ def test_contrasts_are_those_of_the_posterior():
     contrast = read_results(out).tree["posterior/contrast"]
     away = contrast.sel(group="women") - contrast.sel(group="men")
     away = away - away.mean("item")
-    told = {row["item"]: row for row in table(out / "contrasts.csv")}
+    contrasts = {row["item"]: row for row in table(out / "contrasts.csv")}
     for item in away["item"].to_numpy().astype(str):
         own = away.sel(item=item)
-        assert float(told[item]["median"]) == pytest.approx(float(own.median()))
-        assert float(told[item]["above_0"]) == pytest.approx(float((own > 0).mean()))
+        assert float(contrasts[item]["median"]) == pytest.approx(float(own.median()))
+        assert float(contrasts[item]["above_0"]) == pytest.approx(float((own > 0).mean()))
 
 
 def test_groups_may_be_in_a_table_of_judges():
@@ -161,9 +161,9 @@ def test_groups_may_be_in_a_table_of_judges():
 
 
 def test_judges_whose_group_is_not_known_are_left_out_with_a_word():
-    told = pd.read_csv("judges.csv")
-    told.loc[told["user_id"] == "j3", "sex"] = ""
-    told.to_csv("judges.csv", index=False)
+    judges = pd.read_csv("judges.csv")
+    judges.loc[judges["user_id"] == "j3", "sex"] = ""
+    judges.to_csv("judges.csv", index=False)
     judged(seed=5).drop(columns="sex").to_csv("plain.csv", index=False)
     result = run("fit", "plain.csv", *QUICK, "--judge-groups", "sex", "--judges", "judges.csv",
                  "--out", "out", "--no-report")  # fmt: skip
@@ -176,9 +176,9 @@ def test_judges_whose_group_is_not_known_are_left_out_with_a_word():
 
 
 def test_more_than_two_groups_stand_against_their_mean():
-    told = judged(seed=5)
-    told["team"] = [f"team {int(name[1:]) % 3}" for name in told["user_id"]]
-    told.to_csv("teams.csv", index=False)
+    study = judged(seed=5)
+    study["team"] = [f"team {int(name[1:]) % 3}" for name in study["user_id"]]
+    study.to_csv("teams.csv", index=False)
     out = fitted("--judge-groups", "team", file="teams.csv")
     rows = table(out / "contrasts.csv")
     assert len(rows) == 3 * ITEMS
@@ -208,24 +208,24 @@ def test_a_column_may_say_which_wave():
     (kind,) = {(row["group"], row["against"]) for row in table(out / "contrasts.csv")}
     assert kind == ("2024", "2019")
     # A judge who came in both is told apart each time.
-    told = table(out / "judge-terms.csv")
-    assert {(row["judge"], row["group"]) for row in told} == {
+    terms = table(out / "judge-terms.csv")
+    assert {(row["judge"], row["group"]) for row in terms} == {
         (f"j{k}, {year}", str(year)) for k in range(JUDGES) for year in (2019, 2024)
     }
 
 
 def test_who_guesses_is_the_least_sharp_and_who_ties_is_seen():
     out = fitted("--sharpness", "--thresholds", "--no-report")
-    told = {row["judge"]: row for row in table(out / "judge-terms.csv")}
-    assert len(told) == JUDGES
-    assert min(told, key=lambda name: float(told[name]["sharpness"])) == "j0"
-    assert max(told, key=lambda name: float(told[name]["threshold"])) == "j2"
+    terms = {row["judge"]: row for row in table(out / "judge-terms.csv")}
+    assert len(terms) == JUDGES
+    assert min(terms, key=lambda name: float(terms[name]["sharpness"])) == "j0"
+    assert max(terms, key=lambda name: float(terms[name]["threshold"])) == "j2"
     counted = (
         pd.read_csv("study.csv")
         .groupby("user_id")["state"]
         .agg(ties=lambda states: (states == "tied").sum(), comparisons="size")
     )
-    for name, row in told.items():
+    for name, row in terms.items():
         assert int(row["comparisons"]) == counted["comparisons"][name]
         assert int(row["ties"]) == counted["ties"][name]
         threshold = float(row["threshold"])
@@ -238,30 +238,30 @@ def test_python_takes_the_same_words():
     out = fitted("--judge-groups", "sex", "--order", "--no-report")
     first = (out / "contrasts.csv").read_bytes()
     tw.analyse(
-        "study.csv", "again", engine=tw.Transport(draws=600), seed=1, variance=tw.Fixed(1),
+        "study.csv", "again", engine=tw.Transport(draws=600), rng=1, variance=tw.Fixed(1),
         judge_groups="sex", order=True, report=False,
     )  # fmt: skip
     assert Path("again/contrasts.csv").read_bytes() == first
 
 
 def test_a_model_can_be_built_without_fitting():
-    told = tw.read_comparisons("study.csv")
-    model = tw.build_model(told, order=True, judge_groups="sex", sharpness=True)
+    comparisons = tw.read_comparisons("study.csv")
+    model = tw.build_model(comparisons, order=True, judge_groups="sex", sharpness=True)
     assert [type(term) for term in model.terms] == [tw.Order, tw.Groups, tw.Sharpness]
     assert model.counts.ordered
     assert len(model.counts.strata) == JUDGES
 
 
 def test_without_terms_nothing_is_asked_for():
-    told = tw.read_comparisons("study.csv")
-    model = tw.build_model(told)
+    comparisons = tw.read_comparisons("study.csv")
+    model = tw.build_model(comparisons)
     assert model.terms == ()
-    assert model.counts == told.counts()
+    assert model.counts == comparisons.counts()
 
 
 def test_strata_may_be_of_several_columns():
-    told = tw.read_comparisons("study.csv")
-    counts = told.counts(by=("judge", "year"))
+    comparisons = tw.read_comparisons("study.csv")
+    counts = comparisons.counts(by=("judge", "year"))
     rows = pd.read_csv("study.csv")
     sizes = rows.groupby(["user_id", "year"]).size()
     assert set(counts.strata) == {f"{judge}, {year}" for judge, year in sizes.index}
@@ -269,20 +269,22 @@ def test_strata_may_be_of_several_columns():
     for (judge, year), size in sizes.items():
         own = counts.strata.index(f"{judge}, {year}")
         assert answers[counts.stratum == own].sum() == size
-    assert counts.pooled() == told.counts()
-    assert told.kinds("judge", "sex") == sorted(set(zip(rows["user_id"], rows["sex"], strict=True)))
+    assert counts.pooled() == comparisons.counts()
+    assert comparisons.combinations("judge", "sex") == sorted(
+        set(zip(rows["user_id"], rows["sex"], strict=True))
+    )
 
 
 def test_colours_of_chances_are_the_same_on_both_sides():
     """White from 40 to 60 %, and the same steps away from it either way."""
     from tiewise.geo.colours import UNKNOWN
-    from tiewise.plots.group_maps import _shade
+    from tiewise.plots.group_maps import certainty_colour
 
-    above = [_shade(chance) for chance in (0.97, 0.85, 0.7, 0.5)]
-    below = [_shade(chance) for chance in (0.03, 0.15, 0.3, 0.5)]
+    above = [certainty_colour(probability) for probability in (0.97, 0.85, 0.7, 0.5)]
+    below = [certainty_colour(probability) for probability in (0.03, 0.15, 0.3, 0.5)]
     assert above[-1] == below[-1]
     assert len({*above, *below}) == 7
-    assert _shade(np.nan) == UNKNOWN
+    assert certainty_colour(np.nan) == UNKNOWN
 
 
 # A study of our own.
@@ -310,13 +312,13 @@ def test_a_sign_up_field_of_a_study_tells_groups(desk):
 
 def _tell(store, sexes: dict[str, str]) -> None:
     """What judges would have said of themselves on signing up."""
-    from tiewise.study.schema import said
+    from tiewise.study.schema import signup_answers
 
-    people = {row["id"] for row in store.people()}
+    people = {row["id"] for row in store.judge_rows()}
     assert people == set(sexes)
     with store.engine.begin() as connection:
         rows = [{"judge": j, "field": "sex", "value": sex} for j, sex in sexes.items()]
-        connection.execute(said.insert(), rows)
+        connection.execute(signup_answers.insert(), rows)
 
 
 # What cannot be.
@@ -400,12 +402,15 @@ def test_every_term_has_its_section_figure_and_limits(everything):
     for name in ("coefficients", "difference", "difference-real", "judge-terms"):
         for kind in ("svg", "png"):
             assert (everything / "pictures" / f"{name}.{kind}").stat().st_size > 0
-    told = parameters(everything)
+    values = parameters(everything)
     for name, label in {"order": "κ", "contrast_variance": "ν²", "sharpness_sd": "τ"}.items():
-        assert re.search(rf"{label}</th>\s*<td[^>]*>[^<]*</td>\s*<td[^>]*>{told[name]:.3f}<", page)
+        assert re.search(
+            rf"{label}</th>\s*<td[^>]*>[^<]*</td>\s*<td[^>]*>{values[name]:.3f}<", page
+        )
     assert "nan" not in re.sub(r"<script.*|<style.*?</style>|data:[^\"]*", "", page, flags=re.S)
 
 
+@pytest.mark.slow
 def test_the_report_can_be_made_again_without_fitting(everything):
     before = (everything / "report.html").read_bytes()
     tables = {path.name: path.read_bytes() for path in everything.glob("*.csv")}
@@ -414,6 +419,7 @@ def test_the_report_can_be_made_again_without_fitting(everything):
     assert {path.name: path.read_bytes() for path in everything.glob("*.csv")} == tables
 
 
+@pytest.mark.slow
 def test_the_command_in_the_report_gives_the_same_again(everything):
     page = (everything / "report.html").read_text(encoding="utf-8")
     command = html.unescape(re.search(r'<pre id="command"><code>(.*?)</code>', page, re.S)[1])
@@ -426,6 +432,7 @@ def test_the_command_in_the_report_gives_the_same_again(everything):
         assert Path("again", name).read_bytes() == (everything / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_plain_fit_over_one_with_terms_leaves_nothing_of_it(everything):
     fitted("--areas", "wards.gpkg")
     left = {path.name for path in everything.rglob("*") if path.is_file()}
@@ -439,9 +446,9 @@ def test_a_plain_fit_over_one_with_terms_leaves_nothing_of_it(everything):
 
 
 def test_names_that_look_like_markup_are_text():
-    told = judged(seed=5)
-    told["sex"] = told["sex"].replace("women", "<script>alert(1)</script>")
-    told.to_csv("odd.csv", index=False)
+    study = judged(seed=5)
+    study["sex"] = study["sex"].replace("women", "<script>alert(1)</script>")
+    study.to_csv("odd.csv", index=False)
     out = fitted("--judge-groups", "sex", file="odd.csv")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page
@@ -459,12 +466,12 @@ def test_the_terminal_says_what_terms_found():
 
 def at_home() -> pd.DataFrame:
     """The same judgements, half of each judge's turned round: `home` says which one gains."""
-    told = judged(seed=5).assign(home=1)
-    odd = told.index // JUDGES % 2 == 1
-    first, second = told["item_1_id"].copy(), told["item_2_id"].copy()
-    told.loc[odd, "item_1_id"], told.loc[odd, "item_2_id"] = second[odd], first[odd]
-    told.loc[odd, "home"] = -1
-    return told
+    study = judged(seed=5).assign(home=1)
+    odd = study.index // JUDGES % 2 == 1
+    first, second = study["item_1_id"].copy(), study["item_2_id"].copy()
+    study.loc[odd, "item_1_id"], study.loc[odd, "item_2_id"] = second[odd], first[odd]
+    study.loc[odd, "home"] = -1
+    return study
 
 
 def test_an_advantage_that_changes_sides_is_found_where_it_is():
@@ -473,19 +480,23 @@ def test_an_advantage_that_changes_sides_is_found_where_it_is():
     rows = []
     for file, words in (("study.csv", ["--order"]), ("home.csv", ["--advantage", "home"])):
         out = fitted(*words, "--no-report", file=file)
-        told = {row["parameter"]: row for row in table(out / "parameters.csv")}
-        rows.append(next(row for name, row in told.items() if name.startswith("order")))
+        values = {row["parameter"]: row for row in table(out / "parameters.csv")}
+        rows.append(next(row for name, row in values.items() if name.startswith("order")))
     assert "home" in rows[1]["parameter"]
     mean, sd, size = (np.array([float(r[k]) for r in rows]) for k in ("mean", "sd", "ess_bulk"))
     assert mean[1] > 0.4
     assert abs(mean[0] - mean[1]) < 4 * np.sqrt((sd**2 / size).sum())
 
 
+@pytest.mark.slow
 def test_being_first_and_being_at_home_are_told_apart():
     at_home().to_csv("home.csv", index=False)
     out = fitted("--order", "--advantage", "home", file="home.csv")
-    told = {row["parameter"]: row for row in table(out / "parameters.csv")}
-    home, first = told[next(name for name in told if "home" in name)], told["order"]
+    values = {row["parameter"]: row for row in table(out / "parameters.csv")}
+    home, first = (
+        values[next(name for name in values if "home" in name)],
+        values["order"],
+    )
     assert float(home["q2.5"]) > 0
     assert float(first["q2.5"]) < 0 < float(first["q97.5"])
     assert "first of a pair (home) has an advantage" in (out / "report.html").read_text("utf-8")

@@ -9,24 +9,28 @@ from scipy import stats
 from xarray import DataTree, open_datatree
 
 from support.panel import BAD, crowd, fitted, network
-from support.reference_formulas import chances, within_chance
-from tiewise.criticism.judge_fit import FIGURES, item_fit, judge_fit, judge_table
-from tiewise.criticism.judge_influence import Standing, Without, influence, without_each
-from tiewise.criticism.judge_statistics import Said
+from support.reference_formulas import assert_normal_scores, rao_kupper_probabilities
+from tiewise.criticism.judge_fit import COLUMNS, item_fit, judge_fit, judge_table
+from tiewise.criticism.judge_influence import (
+    PosteriorWithoutJudge,
+    QualitySummary,
+    influence,
+    leave_each_judge_out,
+)
 from tiewise.data.comparisons import Comparisons
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Fixed
 from tiewise.posterior.fit import fit
-from tiewise.posterior.judgement_record import Record
-from tiewise.posterior.predictions import Opinions, Terms, tail
-from tiewise.posterior.tree import keep, model_of
+from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable
+from tiewise.posterior.predictions import PosteriorDraws, StratumDraws, tail_probability
+from tiewise.posterior.tree import attach_record, rebuild_model
 
 
-def rows(left: list[int], right: list[int], outcome: list[int]) -> Said:
+def rows(left: list[int], right: list[int], outcome: list[int]) -> JudgementTable:
     size = len(left)
-    return Said(
+    return JudgementTable(
         np.zeros(size, int), np.array(left), np.array(right), np.array(outcome),
         np.zeros(size, bool), np.full(size, np.nan),
     )  # fmt: skip
@@ -38,61 +42,64 @@ def rows(left: list[int], right: list[int], outcome: list[int]) -> Said:
 def test_infit_and_outfit_are_those_of_the_formula():
     """Two pairs at one certain draw, every chance written out."""
     quality, tie = (1.0, 0.0, -0.5), 0.4
-    sure = Opinions(np.array([quality] * 4), np.full(4, tie))
+    sure = PosteriorDraws(np.array([quality] * 4), np.full(4, tie))
     own = rows([0, 1], [1, 2], [2, 1])
-    found = judge_fit(Without(0, sure, np.full(4, 0.25), 0.0, False), own, np.random.default_rng(1))
+    result = judge_fit(
+        PosteriorWithoutJudge(0, sure, np.full(4, 0.25), 0.0, False), own, np.random.default_rng(1)
+    )
     squares, variances = [], []
     for left, right, worth in ((0, 1, 0.0), (1, 2, 0.5)):
-        chance = chances(quality[left], quality[right], tie)
-        mean = chance["first"] + chance["tie"] / 2
+        probability = rao_kupper_probabilities(quality[left], quality[right], tie)
+        mean = probability["first"] + probability["tie"] / 2
         squares.append((worth - mean) ** 2)
         variances.append(
             sum(
-                chance[said] * (value - mean) ** 2
-                for said, value in (("first", 1), ("tie", 0.5), ("second", 0))
+                probability[answer] * (value - mean) ** 2
+                for answer, value in (("first", 1), ("tie", 0.5), ("second", 0))
             )
         )
-    assert found.infit == pytest.approx(sum(squares) / sum(variances))
-    assert found.outfit == pytest.approx(np.mean(np.array(squares) / variances))
+    assert result.infit == pytest.approx(sum(squares) / sum(variances))
+    assert result.outfit == pytest.approx(np.mean(np.array(squares) / variances))
 
 
 def test_without_ties_infit_is_that_of_rasch():
     """Residuals over binomial variances, as comparative judgement has always had it."""
     gap = np.array([0.3, -1.2, 2.0])
-    sure = Opinions(np.array([[*gap, 0.0]] * 3), np.zeros(3))
+    sure = PosteriorDraws(np.array([[*gap, 0.0]] * 3), np.zeros(3))
     own = rows([0, 1, 2], [3, 3, 3], [0, 0, 2])
-    found = judge_fit(
-        Without(0, sure, np.full(3, 1 / 3), 0.0, False), own, np.random.default_rng(1)
+    result = judge_fit(
+        PosteriorWithoutJudge(0, sure, np.full(3, 1 / 3), 0.0, False), own, np.random.default_rng(1)
     )
     p = 1 / (1 + np.exp(-gap))
     rest = np.array([1.0, 1.0, 0.0]) - p
-    assert found.infit == pytest.approx((rest**2).sum() / (p * (1 - p)).sum())
-    assert found.outfit == pytest.approx((rest**2 / (p * (1 - p))).mean())
+    assert result.infit == pytest.approx((rest**2).sum() / (p * (1 - p)).sum())
+    assert result.outfit == pytest.approx((rest**2 / (p * (1 - p))).mean())
 
 
 def test_a_tail_counts_equal_values_half():
-    assert tail(np.array([1.0, 2.0, 2.0, 3.0]), 2.0) == pytest.approx((1 + 1 + 0.5) / 5)
+    assert tail_probability(np.array([1.0, 2.0, 2.0, 3.0]), 2.0) == pytest.approx((1 + 1 + 0.5) / 5)
 
 
 def test_terms_of_strata_enter_as_the_formula_has_them():
     """± a (λ + contrast − λ' − contrast' + κ) − δ for every stratum, written out."""
-    terms = Terms(
+    terms = StratumDraws(
         group=np.array([0, 1]),
         contrast=np.array([[[0.2, -0.2], [-0.2, 0.2]]]),
         advantage=np.array([[0.3, 0.6]]),
         sharpness=np.array([[1.5, 0.5]]),
         threshold=np.array([[0.4, 0.9]]),
     )
-    found = Opinions(np.array([[1.0, -0.5]]), np.array([0.7]), terms).chances(
+    result = PosteriorDraws(np.array([[1.0, -0.5]]), np.array([0.7]), terms).answer_probabilities(
         np.array([0, 1]), np.array([1, 0]), np.array([0, 1])
     )
     gaps = (1.5 * (1.5 + 0.4 + 0.3), 0.5 * (-1.5 + 0.4 + 0.6))
     for k, (gap, tie) in enumerate(zip(gaps, (0.4, 0.9), strict=True)):
-        assert found[:, 0, k] == pytest.approx(list(chances(gap, 0.0, tie).values()))
+        by_hand = list(rao_kupper_probabilities(gap, 0.0, tie).values())
+        assert result[:, 0, k] == pytest.approx(by_hand)
 
 
 def test_terms_are_read_from_a_posterior_and_need_a_stratum(village):
-    tree = fit(village.model, seed=1)
+    tree = fit(village.model, rng=1)
     size = tree["posterior/tie"].shape
     posterior = (
         tree["posterior"]
@@ -101,17 +108,17 @@ def test_terms_are_read_from_a_posterior_and_need_a_stratum(village):
     )
     tree["posterior"] = DataTree(posterior)
     with pytest.raises(InputError, match="advantage_of_stratum"):
-        Opinions.of(tree)
+        PosteriorDraws.from_tree(tree)
     constant = (
         tree["constant_data"]
         .to_dataset()
         .assign(advantage_of_stratum=(("stratum", "advantage"), np.array([[1.0], [0.0]])))
     )
     tree["constant_data"] = DataTree(constant)
-    opinions = Opinions.of(tree, 10)
-    assert opinions.terms.advantage == pytest.approx(np.tile([0.25, 0.0], (10, 1)))
+    draws = PosteriorDraws.from_tree(tree, 10)
+    assert draws.terms.advantage == pytest.approx(np.tile([0.25, 0.0], (10, 1)))
     with pytest.raises(InputError, match="who was asked"):
-        opinions.chances(np.array([0]), np.array([1]))
+        draws.answer_probabilities(np.array([0]), np.array([1]))
 
 
 # Good judges, and bad ones.
@@ -121,8 +128,8 @@ def test_terms_are_read_from_a_posterior_and_need_a_stratum(village):
 def mixed() -> pd.DataFrame:
     """Four bad judges among fifteen good ones, as in the live issue."""
     prior = network(60)
-    _, told = crowd(prior, np.random.default_rng(11), good=15, bad=BAD)
-    table = judge_table(*fitted(told, prior), seed=2)
+    _, comparisons = crowd(prior, np.random.default_rng(11), good=15, bad=BAD)
+    table = judge_table(*fitted(comparisons, prior), rng=2)
     return table.assign(kind=table["judge"].str.split().str[0])
 
 
@@ -135,7 +142,7 @@ def test_bad_judges_stand_out_from_good_ones(mixed):
 
 
 def test_the_table_has_every_figure_and_flagged_judges_first(mixed):
-    assert list(mixed.columns) == [*FIGURES, "kind"]
+    assert list(mixed.columns) == [*COLUMNS, "kind"]
     assert len(mixed) == 19
     flagged = mixed["flags"] != ""
     assert flagged.any()
@@ -145,9 +152,9 @@ def test_the_table_has_every_figure_and_flagged_judges_first(mixed):
 def good_judges(repeats: int, seed: int) -> pd.DataFrame:
     prior, tables = network(40), []
     for k in range(repeats):
-        _, told = crowd(prior, np.random.default_rng([seed, k]), good=10, each=40)
-        model, tree = fitted(told, prior, draws=1000, seed=k)
-        tables.append(judge_table(model, tree, seed=k))
+        _, comparisons = crowd(prior, np.random.default_rng([seed, k]), good=10, each=40)
+        model, tree = fitted(comparisons, prior, draws=1000, seed=k)
+        tables.append(judge_table(model, tree, rng=k))
     return pd.concat(tables)
 
 
@@ -160,7 +167,7 @@ def scores_of_one(values: pd.Series, groups: int) -> float:
 @pytest.mark.slow
 def test_infit_and_outfit_of_good_judges_centre_on_one_and_p_values_are_uniform():
     table = good_judges(24, 7)
-    within_chance(np.array([scores_of_one(table[name], 24) for name in ("infit", "outfit")]))
+    assert_normal_scores(np.array([scores_of_one(table[name], 24) for name in ("infit", "outfit")]))
     for name in ("infit_p", "outfit_p"):
         assert stats.kstest(table[name], "uniform").pvalue > 1e-3
 
@@ -170,8 +177,8 @@ def test_nearly_all_bad_judges_stand_out_and_hardly_a_good_one():
     """By infit alone; flags on ties, sides and misfit come on top (docs/scrutiny.md)."""
     prior, tables = network(60), []
     for k in range(10):
-        _, told = crowd(prior, np.random.default_rng([13, k]), good=15, bad=BAD)
-        tables.append(judge_table(*fitted(told, prior, seed=k), seed=k))
+        _, comparisons = crowd(prior, np.random.default_rng([13, k]), good=15, bad=BAD)
+        tables.append(judge_table(*fitted(comparisons, prior, seed=k), rng=k))
     table = pd.concat(tables)
     kind = table["judge"].str.split().str[0]
     odd = (table["infit_p"] < 0.05) | (table["infit_p"] > 0.99)
@@ -183,17 +190,20 @@ def test_items_centre_on_one_too():
     """Averaged over draws, so that own answers do not draw the figures below 1."""
     prior, means = network(20), []
     for k in range(12):
-        _, told = crowd(prior, np.random.default_rng([17, k]), good=5, each=60, variance=1.0)
-        table = item_fit(fitted(told, prior, draws=500, seed=k)[1], seed=k)
+        _, comparisons = crowd(prior, np.random.default_rng([17, k]), good=5, each=60, variance=1.0)
+        table = item_fit(fitted(comparisons, prior, draws=500, seed=k)[1], rng=k)
         means.append(table[["infit", "outfit"]].mean().to_numpy())
-    found = np.array(means)
-    within_chance((found.mean(axis=0) - 1) / (found.std(axis=0, ddof=1) / np.sqrt(len(found))))
+    result = np.array(means)
+    error = result.std(axis=0, ddof=1) / np.sqrt(len(result))
+    assert_normal_scores((result.mean(axis=0) - 1) / error)
 
 
 def test_an_item_that_was_never_compared_has_no_fit(village):
-    told = Comparisons.from_columns(first=["ash"], second=["oak"], outcome=["first"], judge=["a"])
-    model = BradleyTerry(told.counts(), village.model.prior, variance=Fixed(1.0))
-    table = item_fit(fit(model, seed=1)).set_index("item")
+    comparisons = Comparisons.from_columns(
+        first=["ash"], second=["oak"], outcome=["first"], judge=["a"]
+    )
+    model = BradleyTerry(comparisons.counts(), village.model.prior, variance=Fixed(1.0))
+    table = item_fit(fit(model, rng=1)).set_index("item")
     assert table.loc[["ash", "oak"], "infit"].notna().all()
     assert table.drop(["ash", "oak"])["infit"].isna().all()
 
@@ -205,28 +215,32 @@ def test_an_item_that_was_never_compared_has_no_fit(village):
 def small():
     """Twelve judges of thirty comparisons of twelve items."""
     prior = Independent(tuple("abcdefghijkl"))
-    _, told = crowd(prior, np.random.default_rng(19), good=12, each=30, variance=1.0)
-    model, tree = fitted(told, prior, draws=8000)
-    return model, tree, Record.of(told, model.items)
+    _, comparisons = crowd(prior, np.random.default_rng(19), good=12, each=30, variance=1.0)
+    model, tree = fitted(comparisons, prior, draws=8000)
+    return model, tree, JudgementRecord.from_comparisons(comparisons, model.items)
 
 
+@pytest.mark.slow
 def test_weights_and_refits_tell_the_same_story(small):
     """Means of quality without each judge, judged by Monte Carlo errors of both ways."""
     model, tree, record = small
-    weighted = without_each(model, tree, record, seed=3, trusted=0.5)
-    again = without_each(model, tree, record, seed=3, trusted=0.0)
+    weighted = leave_each_judge_out(model, tree, record, rng=3, trusted=0.5)
+    again = leave_each_judge_out(model, tree, record, rng=3, trusted=0.0)
     scores = []
     for one, two in zip(weighted, again, strict=True):
         assert two.refitted
         assert one.judge == two.judge
         if one.refitted:
             continue
-        here, there = Standing.of(one.opinions, one.weight), Standing.of(two.opinions, two.weight)
+        here, there = (
+            QualitySummary.from_draws(one.draws, one.weight),
+            QualitySummary.from_draws(two.draws, two.weight),
+        )
         sizes = 1 / (one.weight**2).sum(), len(two.weight)
         error = there.sd * np.sqrt(1 / sizes[0] + 1 / sizes[1])
         scores.append((here.mean - there.mean) / error)
     assert len(scores) >= 6
-    within_chance(np.array(scores))
+    assert_normal_scores(np.array(scores))
 
 
 def test_weights_that_cannot_be_trusted_are_not_used(mixed):
@@ -234,11 +248,13 @@ def test_weights_that_cannot_be_trusted_are_not_used(mixed):
 
 
 def test_influence_is_in_standard_deviations_and_names_whom_it_moves():
-    whole = Standing(np.array([0.0, 1.0, -1.0]), np.array([0.5, 0.5, 0.25]), np.array([2, 1, 3]))
-    less = Standing(np.array([0.0, 0.5, -0.5]), np.full(3, 0.9), np.array([2, 2, 3]))
-    found = influence(whole, less)
-    assert found.shift == pytest.approx(np.sqrt((0 + 1 + 4) / 3))
-    assert (found.most, found.item, found.moved) == (pytest.approx(-2.0), 2, 1)
+    whole = QualitySummary(
+        np.array([0.0, 1.0, -1.0]), np.array([0.5, 0.5, 0.25]), np.array([2, 1, 3])
+    )
+    less = QualitySummary(np.array([0.0, 0.5, -0.5]), np.full(3, 0.9), np.array([2, 2, 3]))
+    result = influence(whole, less)
+    assert result.shift == pytest.approx(np.sqrt((0 + 1 + 4) / 3))
+    assert (result.most, result.item, result.moved) == (pytest.approx(-2.0), 2, 1)
 
 
 def test_who_turns_everything_round_moves_the_results_most(mixed):
@@ -252,22 +268,22 @@ def test_a_record_survives_the_file(tmp_path, small):
     _, tree, record = small
     tree.to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
     back = open_datatree(tmp_path / "posterior.nc", engine="h5netcdf")
-    again = Record.read(back)
+    again = JudgementRecord.from_tree(back)
     assert again.judges == record.judges
-    assert again.sides == record.sides
-    for one, two in zip(again.said, record.said, strict=True):
+    assert again.has_sides == record.has_sides
+    for one, two in zip(again.judgements, record.judgements, strict=True):
         assert np.array_equal(one, two, equal_nan=one.dtype.kind == "f")
 
 
 def test_a_model_is_put_together_again(village):
     """Prior, beliefs and counts: the log prior and likelihood of the rebuilt one are the same."""
-    told = Comparisons.from_columns(
+    comparisons = Comparisons.from_columns(
         first=["ash", "oak"], second=["oak", "yew"], outcome=["first", "tie"], judge=["a", "b"]
     )
-    model = BradleyTerry(told.counts(), village.model.prior, variance=Fixed(2.0))
-    tree = fit(model, seed=1)
-    keep(tree, model, told)
-    again = model_of(tree)
+    model = BradleyTerry(comparisons.counts(), village.model.prior, variance=Fixed(2.0))
+    tree = fit(model, rng=1)
+    attach_record(tree, model, comparisons)
+    again = rebuild_model(tree)
     assert again.counts.digest() == model.counts.digest()
     assert (again.variance, again.tie) == (model.variance, model.tie)
     assert np.allclose(again.factor @ again.factor.T, model.factor @ model.factor.T)
@@ -275,43 +291,45 @@ def test_a_model_is_put_together_again(village):
 
 def test_the_same_answers_again_count_as_consistent():
     """Four pairs asked twice by one judge, sides exchanged, three of them answered alike."""
-    told = Comparisons.from_columns(
+    comparisons = Comparisons.from_columns(
         first=["a", "b", "c", "d", "b", "c", "d", "a", "a"],
         second=["b", "c", "d", "a", "a", "b", "c", "d", "c"],
         outcome=["first", "tie", "first", "second", "second", "tie", "second", "second", "first"],
         judge=["x"] * 8 + ["y"],
     )
-    model, tree = fitted(told, Independent(), draws=400)
+    model, tree = fitted(comparisons, Independent(), draws=400)
     table = judge_table(model, tree).set_index("judge")
     assert table.loc["x", "repeats"] == 4
     assert table.loc["x", "consistency"] == 0.75
 
 
 def test_judges_must_be_named():
-    told = Comparisons.from_columns(first=["a", "b"], second=["b", "c"], outcome=["first", "tie"])
-    model, tree = fitted(told, Independent(), draws=400)
+    comparisons = Comparisons.from_columns(
+        first=["a", "b"], second=["b", "c"], outcome=["first", "tie"]
+    )
+    model, tree = fitted(comparisons, Independent(), draws=400)
     with pytest.raises(InputError, match="name no judges"):
         judge_table(model, tree)
 
 
 def test_one_judge_has_nobody_to_be_set_against():
-    told = Comparisons.from_columns(
+    comparisons = Comparisons.from_columns(
         first=["a", "b"], second=["b", "c"], outcome=["first", "tie"], judge=["x", "x"]
     )
     with pytest.raises(InputError, match="one judge"):
-        judge_table(*fitted(told, Independent(), draws=400))
+        judge_table(*fitted(comparisons, Independent(), draws=400))
 
 
 def test_where_the_chosen_one_always_comes_first_no_side_is_blamed():
     """A file of winners and losers says nothing of sides: no share, and no flag for it."""
     rng = np.random.default_rng(4)
     pairs = np.array([rng.choice(list("abcdef"), 2, replace=False) for _ in range(120)])
-    told = Comparisons.from_columns(
+    comparisons = Comparisons.from_columns(
         first=pairs[:, 0], second=pairs[:, 1], outcome=["first"] * 120, judge=["x", "y", "z"] * 40
     )
-    model, tree = fitted(told, Independent(), draws=400)
-    record = Record.read(tree)
-    assert not record.sides
+    model, tree = fitted(comparisons, Independent(), draws=400)
+    record = JudgementRecord.from_tree(tree)
+    assert not record.has_sides
     assert record.counts(model.items, np.ones(3, bool)).digest() == model.counts.digest()
     table = judge_table(model, tree)
     assert table["left_share"].isna().all()

@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 
 from support.panel import crowd, network
-from support.reference_formulas import chances, repeated, tally, within_chance
+from support.reference_formulas import (
+    assert_normal_scores,
+    rao_kupper_probabilities,
+    repeated,
+    tally,
+)
 from tiewise.criticism import model_comparison
 from tiewise.criticism.model_comparison import (
+    answer_rows,
     compare,
     compare_results,
     data_digest,
     leave_one_out,
-    rows_of,
 )
 from tiewise.data.counts import Counts
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
@@ -25,9 +30,9 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Fixed
 from tiewise.posterior.fit import fit
-from tiewise.report.folder import Results, read_results, write_results
+from tiewise.posterior.results_folder import Results, read_results, write_results_folder
 
-SAID = repeated((0, 1, 5, 2, 1), (1, 2, 3, 3, 0), (0, 2, 4, 0, 1))
+ANSWERS = repeated((0, 1, 5, 2, 1), (1, 2, 3, 3, 0), (0, 2, 4, 0, 1))
 TIE, VARIANCE = 0.5, 1.0
 
 
@@ -40,69 +45,73 @@ def exact_scores() -> dict[tuple[int, int, str], float]:
     quality = (one, two, np.zeros_like(one))
     log = {}
     for i, j in ((0, 1), (1, 2), (0, 2)):
-        table = [chances(a, b, TIE) for a, b in zip(quality[i].flat, quality[j].flat, strict=True)]
+        table = [
+            rao_kupper_probabilities(a, b, TIE)
+            for a, b in zip(quality[i].flat, quality[j].flat, strict=True)
+        ]
         for answer in ("first", "tie", "second"):
             log[i, j, answer] = np.log([row[answer] for row in table]).reshape(one.shape)
-    total = sum(log[judgement] for judgement in SAID)
+    total = sum(log[judgement] for judgement in ANSWERS)
     scores = {}
-    for judgement in set(SAID):
+    for judgement in set(ANSWERS):
         others = weight * np.exp(total - log[judgement])
         scores[judgement] = float(np.log((others * np.exp(log[judgement])).sum() / others.sum()))
     return scores
 
 
 def three(draws: int = 8000) -> BradleyTerry:
-    counts = Counts.of(("a", "b", "c"), **tally(SAID))
+    counts = Counts.of(("a", "b", "c"), **tally(ANSWERS))
     return BradleyTerry(counts, Independent(), variance=Fixed(VARIANCE), tie=Fixed(TIE))
 
 
 def test_leave_one_out_is_that_of_exact_integration():
     """Each row's score beside the integral, in Monte Carlo standard errors of twelve fits."""
     exact = exact_scores()
-    found = [leave_one_out(fit(three(), Transport(draws=2000), seed=k)) for k in range(12)]
-    scores = np.array([one.elpd_i.to_numpy() for one in found])
-    rows = rows_of(fit(three(), Transport(draws=200), seed=1))
+    result = [leave_one_out(fit(three(), Transport(draws=2000), rng=k)) for k in range(12)]
+    scores = np.array([one.elpd_i.to_numpy() for one in result])
+    rows = answer_rows(fit(three(), Transport(draws=200), rng=1))
     words = ("first", "tie", "second")
     kinds = [
         (int(i), int(j), words[a]) for i, j, a, _, n in zip(*rows, strict=True) for _ in range(n)
     ]
-    wanted = np.array([exact[kind] for kind in kinds])
+    expected = np.array([exact[kind] for kind in kinds])
     error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
     # Twelve fits give the error itself eleven degrees of freedom; 1e-3 allows for PSIS's own bias.
-    assert (np.abs(scores.mean(axis=0) - wanted) < 6 * error + 1e-3).all()
+    assert (np.abs(scores.mean(axis=0) - expected) < 6 * error + 1e-3).all()
 
 
 @pytest.mark.slow
 def test_leave_one_out_is_that_of_refitting(village):
     """The village with one judgement less, row by row, fitted again."""
-    tree = fit(village.model, Transport(draws=4000), seed=3)
+    tree = fit(village.model, Transport(draws=4000), rng=3)
     quick = leave_one_out(tree).elpd_i.to_numpy()
-    rows, scores, start = rows_of(tree), [], 0
+    rows, scores, start = answer_rows(tree), [], 0
     for first, second, answer, _, times in zip(*rows, strict=True):
         counts = village.model.counts
         less = [np.array(column) for column in (counts.wins_first, counts.ties, counts.wins_second)]
         row = int(np.flatnonzero((counts.first == first) & (counts.second == second))[0])
         less[answer][row] -= 1
         fewer = Counts.of(counts.items, counts.first, counts.second, less[0], less[2], less[1])
-        again = fit(replace(village.model, counts=fewer), Transport(draws=4000), seed=5)
+        again = fit(replace(village.model, counts=fewer), Transport(draws=4000), rng=5)
         quality = again["posterior/quality"].to_numpy().reshape(-1, len(counts.items))
         tie = again["posterior/tie"].to_numpy().ravel()
         word = ("first", "tie", "second")[answer]
         p = np.array([
-            chances(q[first], q[second], t)[word] for q, t in zip(quality, tie, strict=True)
+            rao_kupper_probabilities(q[first], q[second], t)[word]
+            for q, t in zip(quality, tie, strict=True)
         ])  # fmt: skip
         error = p.std() / np.sqrt(len(p)) / p.mean()
         # Draws of both ways err alike.
         scores.append((quick[start] - np.log(p.mean())) / (np.sqrt(2) * error))
         start += times
-    within_chance(np.array(scores))
+    assert_normal_scores(np.array(scores))
 
 
 def test_even_weights_need_no_smoothing(village, monkeypatch):
     """Taken as they are, they give the score that smoothing gives, but for far less than a unit."""
-    tree = fit(village.model, Transport(draws=4000), seed=3)
+    tree = fit(village.model, Transport(draws=4000), rng=3)
     quick = leave_one_out(tree)
-    monkeypatch.setattr(model_comparison, "EVEN", 0.0)
+    monkeypatch.setattr(model_comparison, "LOG_WEIGHT_RANGE", 0.0)
     smoothed = leave_one_out(tree)
     assert (quick.pareto_k == 0).any()
     assert abs(quick.elpd - smoothed.elpd) < 0.01 * quick.se
@@ -111,30 +120,30 @@ def test_even_weights_need_no_smoothing(village, monkeypatch):
 
 def test_rows_count_as_often_as_they_occur():
     """Ten judgements of one kind are one row, and ten entries of the same score."""
-    tree = fit(three(), Transport(draws=400), seed=1)
-    rows, found = rows_of(tree), leave_one_out(tree)
-    assert len(rows.times) == len(set(SAID))
-    assert rows.times.sum() == len(SAID) == found.n_data_points
+    tree = fit(three(), Transport(draws=400), rng=1)
+    rows, result = answer_rows(tree), leave_one_out(tree)
+    assert len(rows.times) == len(set(ANSWERS))
+    assert rows.times.sum() == len(ANSWERS) == result.n_data_points
     start = 0
     for times in rows.times:
-        assert np.ptp(found.elpd_i.to_numpy()[start : start + times]) == 0
+        assert np.ptp(result.elpd_i.to_numpy()[start : start + times]) == 0
         start += times
 
 
 def test_a_digest_does_not_depend_on_how_a_model_sorts_judgements():
     """Strata and sides are the model's business; another judgement is not."""
-    columns = {key: np.array(value) for key, value in tally(SAID).items()}
-    plain = fit(three(), Transport(draws=200), seed=1)
+    columns = {key: np.array(value) for key, value in tally(ANSWERS).items()}
+    plain = fit(three(), Transport(draws=200), rng=1)
     turned = {
         "first": columns["second"], "second": columns["first"], "ties": columns["ties"],
         "wins_first": columns["wins_second"], "wins_second": columns["wins_first"],
     }  # fmt: skip
-    stratum = np.arange(len(SAID)) % 2
+    stratum = np.arange(len(ANSWERS)) % 2
     counts = Counts.of(("a", "b", "c"), **turned, stratum=stratum, strata=("x", "y"), ordered=True)
-    sorted_otherwise = fit(replace(three(), counts=counts), Transport(draws=200), seed=1)
+    sorted_otherwise = fit(replace(three(), counts=counts), Transport(draws=200), rng=1)
     assert data_digest(plain) == data_digest(sorted_otherwise)
     less = Counts.of(("a", "b", "c"), **{key: value[1:] for key, value in columns.items()})
-    other = fit(replace(three(), counts=less), Transport(draws=200), seed=1)
+    other = fit(replace(three(), counts=less), Transport(draws=200), rng=1)
     assert data_digest(plain) != data_digest(other)
 
 
@@ -142,10 +151,10 @@ def differences(truth_prior, repeats: int, seed: int) -> np.ndarray:
     """Score with the network prior less that with the independent one, study by study."""
     near, out = network(40), []
     for k in range(repeats):
-        _, told = crowd(truth_prior(near), np.random.default_rng([seed, k]), good=10, each=30)
+        _, data = crowd(truth_prior(near), np.random.default_rng([seed, k]), good=10, each=30)
         scores = []
         for prior in (near, Independent(near.items)):
-            tree = fit(BradleyTerry(told.counts(), prior), Transport(draws=1000), seed=k)
+            tree = fit(BradleyTerry(data.counts(), prior), Transport(draws=1000), rng=k)
             scores.append(leave_one_out(tree).elpd)
         out.append(scores[0] - scores[1])
     return np.array(out)
@@ -156,16 +165,16 @@ def test_the_right_prior_wins_when_the_truth_is_known():
     """Neighbours alike, or not: in most studies, and clearly over all of them."""
     alike = differences(lambda near: near, 12, 1)
     alone = differences(lambda near: Independent(near.items), 12, 2)
-    for found in (alike, -alone):
-        assert (found > 0).mean() > 0.7
-        assert found.mean() > 3 * found.std(ddof=1) / np.sqrt(len(found))
+    for result in (alike, -alone):
+        assert (result > 0).mean() > 0.7
+        assert result.mean() > 3 * result.std(ddof=1) / np.sqrt(len(result))
 
 
 def test_results_of_different_judgements_are_refused(village, tmp_path):
-    one = write_results(fit(village.model, Transport(draws=200), seed=1), tmp_path / "one")
+    one = write_results_folder(fit(village.model, Transport(draws=200), rng=1), tmp_path / "one")
     less = village.model.counts.without_ties()
-    tree = fit(replace(village.model, counts=less), Transport(draws=200), seed=1)
-    two = write_results(tree, tmp_path / "two")
+    tree = fit(replace(village.model, counts=less), Transport(draws=200), rng=1)
+    two = write_results_folder(tree, tmp_path / "two")
     with pytest.raises(InputError, match="different judgements"):
         compare_results([one, two])
 
@@ -174,40 +183,40 @@ def test_a_clear_winner_is_told_so_and_the_table_is_arviz_own(village):
     from arviz_stats import compare as arviz_compare
 
     flat = replace(village.model, variance=Fixed(0.01))
-    trees = {"free": fit(village.model, seed=1), "flat": fit(flat, seed=1)}
-    found = compare(trees)
-    assert list(found.table["model"]) == ["free", "flat"]
-    assert "free predicts better than flat, and clearly so" in found.says[0]
+    trees = {"free": fit(village.model, rng=1), "flat": fit(flat, rng=1)}
+    result = compare(trees)
+    assert list(result.table["model"]) == ["free", "flat"]
+    assert "free predicts better than flat, and clearly so" in result.sentences[0]
     theirs = arviz_compare({name: leave_one_out(tree) for name, tree in trees.items()})
-    assert np.allclose(found.table["elpd"], theirs["elpd"])
-    assert np.allclose(found.table["difference_se"], theirs["dse"])
+    assert np.allclose(result.table["elpd"], theirs["elpd"])
+    assert np.allclose(result.table["difference_se"], theirs["dse"])
     each = [leave_one_out(tree).elpd_i.to_numpy() for tree in trees.values()]
     gap = each[1] - each[0]
-    assert found.table["difference"].iloc[1] == pytest.approx(gap.sum())
+    assert result.table["difference"].iloc[1] == pytest.approx(gap.sum())
 
 
 def test_models_that_hardly_differ_are_told_so(village):
-    trees = {str(k): fit(village.model, seed=k) for k in (1, 2)}
-    assert "about equally well" in compare(trees).says[0]
+    trees = {str(k): fit(village.model, rng=k) for k in (1, 2)}
+    assert "about equally well" in compare(trees).sentences[0]
 
 
 def test_one_model_is_no_comparison(village):
     with pytest.raises(InputError, match="two results folders"):
-        compare({"one": fit(village.model, Transport(draws=200), seed=1)})
+        compare({"one": fit(village.model, Transport(draws=200), rng=1)})
 
 
 def test_a_point_estimate_is_refused(village):
-    trees = {"a": fit(village.model, MaximumLikelihood()), "b": fit(village.model, seed=1)}
+    trees = {"a": fit(village.model, MaximumLikelihood()), "b": fit(village.model, rng=1)}
     with pytest.raises(InputError, match="no draws"):
         compare(trees)
 
 
 def test_folders_of_the_same_name_keep_their_paths(village, tmp_path):
-    tree = fit(village.model, Transport(draws=400), seed=1)
+    tree = fit(village.model, Transport(draws=400), rng=1)
     folders: list[Results] = []
     for place in ("one", "two"):
         (tmp_path / place).mkdir()
-        write_results(tree, tmp_path / place / "results")
+        write_results_folder(tree, tmp_path / place / "results")
         folders.append(read_results(tmp_path / place / "results"))
     assert set(compare_results(folders).table["model"]) == {str(one.folder) for one in folders}
     with pytest.raises(InputError, match="twice"):

@@ -11,7 +11,8 @@ from scipy import stats
 
 from support.panel import comparisons, fitted, honest, network
 from tiewise.criticism.model_comparison import leave_one_out
-from tiewise.criticism.predictive_checks import Check, _circular, checks_table, predictive_checks
+from tiewise.criticism.predictive_checks import Check, checks_table, predictive_checks
+from tiewise.criticism.replicates import circular_share
 from tiewise.data.comparisons import Comparisons
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.engines.transport import Transport
@@ -22,25 +23,25 @@ from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, random_pairs
 from tiewise.model.terms import Groups, Order, Thresholds
 from tiewise.posterior.fit import fit
-from tiewise.posterior.predictions import Opinions
-from tiewise.posterior.tree import keep
-from tiewise.report.model_checks import of_check
+from tiewise.posterior.predictions import PosteriorDraws
+from tiewise.posterior.tree import attach_record
+from tiewise.report.model_checks import check_finding
 
 JUDGES = 16
 
 
 def study(prior, rng, *, order: float = 0.0, spread: float = 0.0, number: int = 800):
     """Judgements by sixteen judges; perhaps they lean left, perhaps their thresholds differ."""
-    truth = Truth.drawn(prior, Fixed(1.5), Fixed(0.5), rng)
+    truth = Truth.from_priors(prior, Fixed(1.5), Fixed(0.5), rng)
     first, second = random_pairs(len(truth.items), number, rng)
     judge = np.arange(number) % JUDGES
     ties = 0.5 * np.exp(spread * rng.normal(size=JUDGES))
-    said = honest(truth, first, second, rng, order=order, tie=ties[judge])
-    return comparisons(truth, first, second, said, np.array([f"judge {k}" for k in judge]))
+    answers = honest(truth, first, second, rng, order=order, tie=ties[judge])
+    return comparisons(truth, first, second, answers, np.array([f"judge {k}" for k in judge]))
 
 
-def p_values(told, prior, seed: int) -> dict[str, float]:
-    tree = fitted(told, prior, draws=1000, seed=seed)[1]
+def p_values(data, prior, seed: int) -> dict[str, float]:
+    tree = fitted(data, prior, draws=1000, seed=seed)[1]
     return {check.key: check.p for check in predictive_checks(tree)}
 
 
@@ -50,15 +51,15 @@ def prior():
 
 
 def test_every_check_is_made_where_the_data_allow_it(prior):
-    found = p_values(study(prior, np.random.default_rng(3)), prior, 1)
-    assert set(found) == {"ties", "judges", "triads", "order", "wins"}
+    result = p_values(study(prior, np.random.default_rng(3)), prior, 1)
+    assert set(result) == {"ties", "judges", "triads", "order", "wins"}
 
 
 @pytest.mark.slow
 def test_p_values_are_about_uniform_where_the_model_is_right(prior):
     """Those of sides are uniform; where the fit follows the data, they lean to the middle."""
-    found = [p_values(study(prior, np.random.default_rng([5, k])), prior, k) for k in range(40)]
-    by_key = {key: np.array([one[key] for one in found]) for key in found[0]}
+    result = [p_values(study(prior, np.random.default_rng([5, k])), prior, k) for k in range(40)]
+    by_key = {key: np.array([one[key] for one in result]) for key in result[0]}
     assert stats.kstest(by_key["order"], "uniform").pvalue > 1e-3
     for key, values in by_key.items():
         small = int((values < 0.05).sum())
@@ -69,8 +70,8 @@ def test_p_values_are_about_uniform_where_the_model_is_right(prior):
 @pytest.mark.parametrize(("fault", "key"), [({"order": 0.6}, "order"), ({"spread": 1.0}, "judges")])
 def test_a_wrong_model_is_found_out(prior, fault, key):
     """A lean to the left, or thresholds that differ from judge to judge."""
-    found = p_values(study(prior, np.random.default_rng(7), **fault), prior, 2)
-    assert found[key] < 0.01
+    result = p_values(study(prior, np.random.default_rng(7), **fault), prior, 2)
+    assert result[key] < 0.01
 
 
 def test_tastes_of_two_kinds_make_circles():
@@ -80,12 +81,12 @@ def test_tastes_of_two_kinds_make_circles():
     pairs = np.array(list(combinations(range(18), 2)) * 3)
     kind = pairs % 3
     wins = (kind[:, 1] - kind[:, 0]) % 3
-    said = np.where(wins == 1, 0, np.where(wins == 2, 2, rng.choice([0, 2], len(pairs))))
+    answers = np.where(wins == 1, 0, np.where(wins == 2, 2, rng.choice([0, 2], len(pairs))))
     truth = Truth(items, np.zeros(18), 0.5, 1.0)
-    told = comparisons(truth, *pairs.T, said, np.array(["x"] * len(pairs)))
-    found = {c.key: c for c in predictive_checks(fitted(told, Independent(), draws=1000)[1])}
-    assert found["triads"].p < 0.01
-    assert found["triads"].observed > found["triads"].high
+    data = comparisons(truth, *pairs.T, answers, np.array(["x"] * len(pairs)))
+    result = {c.key: c for c in predictive_checks(fitted(data, Independent(), draws=1000)[1])}
+    assert result["triads"].p < 0.01
+    assert result["triads"].observed > result["triads"].high
 
 
 def test_ties_among_those_far_apart_are_found_out():
@@ -93,10 +94,10 @@ def test_ties_among_those_far_apart_are_found_out():
     rng = np.random.default_rng(21)
     truth = Truth(tuple("abcdefghijkl"), np.linspace(-3, 3, 12), 0.2, 1.0)
     first, second = random_pairs(12, 1200, rng)
-    said = honest(truth, first, second, rng)
-    said[rng.uniform(size=1200) < 0.25] = 1
-    told = comparisons(truth, first, second, said, np.array(["x", "y"] * 600))
-    assert p_values(told, Independent(), 3)["ties"] < 0.01
+    answers = honest(truth, first, second, rng)
+    answers[rng.uniform(size=1200) < 0.25] = 1
+    data = comparisons(truth, first, second, answers, np.array(["x", "y"] * 600))
+    assert p_values(data, Independent(), 3)["ties"] < 0.01
 
 
 def test_circles_are_counted_as_by_hand():
@@ -104,8 +105,8 @@ def test_circles_are_counted_as_by_hand():
     rng = np.random.default_rng(2)
     size = 14
     pairs = np.array([pair for pair in combinations(range(size), 2) if rng.uniform() < 0.9])
-    said = rng.integers(3, size=len(pairs))
-    net = {tuple(pair): 1 - answer for pair, answer in zip(pairs, said, strict=True)}
+    answers = rng.integers(3, size=len(pairs))
+    net = {tuple(pair): 1 - answer for pair, answer in zip(pairs, answers, strict=True)}
 
     def beats(a: int, b: int) -> int:
         return net.get((a, b), 0) - net.get((b, a), 0)
@@ -115,50 +116,50 @@ def test_circles_are_counted_as_by_hand():
         ring = (beats(a, b), beats(b, c), beats(c, a))
         whole += all(ring)
         circles += ring in ((1, 1, 1), (-1, -1, -1))
-    shown = SimpleNamespace(items=size, said=SimpleNamespace(left=pairs[:, 0], right=pairs[:, 1]))
+    shown = SimpleNamespace(items=size, table=SimpleNamespace(left=pairs[:, 0], right=pairs[:, 1]))
     assert whole >= 10
-    assert _circular(shown, said) == pytest.approx(circles / whole)
+    assert circular_share(shown, answers) == pytest.approx(circles / whole)
 
 
 def test_of_very_many_judgements_some_are_looked_at(monkeypatch):
     """A tie among any pair is found out in a sample, too; each judgement in it is one win."""
-    monkeypatch.setattr("tiewise.criticism.predictive_checks.MOST_JUDGED", 3000)
+    monkeypatch.setattr("tiewise.criticism.replicates.MAX_JUDGEMENTS", 3000)
     rng = np.random.default_rng(21)
     truth = Truth(tuple("abcdefghijkl"), np.linspace(-3, 3, 12), 0.2, 1.0)
     first, second = random_pairs(12, 9000, rng)
-    said = honest(truth, first, second, rng)
-    said[rng.uniform(size=9000) < 0.25] = 1
-    told = comparisons(truth, first, second, said, np.array(["x", "y"] * 4500))
-    tree = fitted(told, Independent(), draws=1000)[1]
-    found = {check.key: check for check in predictive_checks(tree)}
-    assert found["ties"].p < 0.01
-    assert found["wins"].parts["observed"].sum() == 3000
+    answers = honest(truth, first, second, rng)
+    answers[rng.uniform(size=9000) < 0.25] = 1
+    data = comparisons(truth, first, second, answers, np.array(["x", "y"] * 4500))
+    tree = fitted(data, Independent(), draws=1000)[1]
+    result = {check.key: check for check in predictive_checks(tree)}
+    assert result["ties"].p < 0.01
+    assert result["wins"].parts["observed"].sum() == 3000
 
 
 def test_without_a_record_sides_and_judges_are_not_checked(village):
-    found = {check.key for check in predictive_checks(fit(village.model, seed=1))}
-    assert found == {"ties", "triads", "wins"}
+    result = {check.key for check in predictive_checks(fit(village.model, rng=1))}
+    assert result == {"ties", "triads", "wins"}
 
 
 def test_the_same_results_give_the_same_figures(village):
-    tree = fit(village.model, seed=1)
+    tree = fit(village.model, rng=1)
     one, two = (checks_table(predictive_checks(tree)) for _ in range(2))
     assert one.equals(two)
 
 
 def test_a_model_without_ties_is_not_asked_about_them():
-    told = Comparisons.from_columns(
+    data = Comparisons.from_columns(
         first=["a", "b", "c"] * 5, second=["b", "c", "a"] * 5,
         outcome=["first", "first", "second"] * 5, judge=["x", "y", "z"] * 5,
     )  # fmt: skip
-    model = BradleyTerry(told.counts(), tie=None, variance=Fixed(1.0))
-    tree = fit(model, seed=1)
-    keep(tree, model, told)
+    model = BradleyTerry(data.counts(), tie=None, variance=Fixed(1.0))
+    tree = fit(model, rng=1)
+    attach_record(tree, model, data)
     assert {check.key for check in predictive_checks(tree)} == {"order", "wins"}
 
 
 def test_nothing_can_be_made_up_from_a_point(village):
-    tree = fit(village.model, MaximumLikelihood(), seed=1)
+    tree = fit(village.model, MaximumLikelihood(), rng=1)
     with pytest.raises(InputError, match="no draws"):
         predictive_checks(tree)
 
@@ -170,16 +171,16 @@ def test_nothing_can_be_made_up_from_a_point(village):
 )  # fmt: skip
 def test_a_check_is_told_as_its_p_value_deserves(p, level, words):
     check = Check("order", "", "", 61.0, 45.0, 50.0, 55.0, p)
-    finding = of_check(check, "wards")
+    finding = check_finding(check, "wards")
     assert finding.level == level
-    assert words in finding.says
+    assert words in finding.text
 
 
 def test_a_lean_is_told_with_its_side():
     lean = Check("order", "", "", 61.0, 45.0, 50.0, 55.0, 0.001)
-    assert "lean to the left" in of_check(lean, "wards").says
+    assert "lean to the left" in check_finding(lean, "wards").text
     other = Check("order", "", "", 39.0, 45.0, 50.0, 55.0, 0.001)
-    assert "lean to the right" in of_check(other, "wards").says
+    assert "lean to the right" in check_finding(other, "wards").text
 
 
 # Models with terms.
@@ -190,29 +191,29 @@ def test_a_lean_is_told_with_its_side():
     [({"order": 0.6}, Order(), "order"), ({"spread": 1.0}, Thresholds(), "judges")],
 )
 def test_a_term_mends_what_a_check_found_and_predicts_better(prior, fault, term, key):
-    told = study(prior, np.random.default_rng(11), **fault)
-    plain = fitted(told, prior, draws=1000)[1]
-    counts = told.counts(by="judge", ordered=True)
+    data = study(prior, np.random.default_rng(11), **fault)
+    plain = fitted(data, prior, draws=1000)[1]
+    counts = data.counts(by="judge", ordered=True)
     model = BradleyTerry(counts, prior, terms=(term,))
-    tree = fit(model, Transport(draws=1000), seed=1)
-    found = {check.key: check.p for check in predictive_checks(tree)}
+    tree = fit(model, Transport(draws=1000), rng=1)
+    result = {check.key: check.p for check in predictive_checks(tree)}
     assert {check.key: check.p for check in predictive_checks(plain)}[key] < 0.01
     # The misfit has gone, as far as a thousand studies like this one would show.
-    assert found[key] > 1e-3
+    assert result[key] > 1e-3
     assert leave_one_out(tree).elpd > leave_one_out(plain).elpd
 
 
 def test_groups_of_judges_are_asked_each_for_their_own_view(prior):
     """Chances of a group's answers beside the formula written out from its own qualities."""
-    told = study(prior, np.random.default_rng(12))
-    counts = told.counts(by="judge")
+    data = study(prior, np.random.default_rng(12))
+    counts = data.counts(by="judge")
     of = {name: "ab"[k % 2] for k, name in enumerate(counts.strata)}
-    tree = fit(BradleyTerry(counts, prior, terms=(Groups(of),)), Transport(draws=400), seed=1)
+    tree = fit(BradleyTerry(counts, prior, terms=(Groups(of),)), Transport(draws=400), rng=1)
     stratum = np.arange(len(counts.strata))
     first, second = np.zeros_like(stratum), np.full_like(stratum, 7)
-    chance = Opinions.of(tree).chances(first, second, stratum)
+    probability = PosteriorDraws.from_tree(tree).answer_probabilities(first, second, stratum)
     posterior = tree["posterior"]
     view = (posterior["quality"] + posterior["contrast"]).sel(group=["a", "b"])
     gap = (view.isel(item=0) - view.isel(item=7)).transpose("chain", "draw", "group").to_numpy()
     wins = 1 / (1 + np.exp(posterior["tie"].to_numpy()[..., None] - gap)).reshape(-1, 2)
-    np.testing.assert_allclose(chance[0], wins[:, stratum % 2], rtol=1e-9)
+    np.testing.assert_allclose(probability[0], wins[:, stratum % 2], rtol=1e-9)

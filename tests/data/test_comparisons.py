@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.counts import Counts
-from tiewise.data.format_rules import as_text
+from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
 
 STUDIES = Path(__file__).parents[3] / "shared" / "data"

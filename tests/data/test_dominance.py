@@ -11,20 +11,21 @@ import pytest
 from support.reference_formulas import repeated
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.counts import Counts
-from tiewise.data.formats import FORMATS
+from tiewise.data.layout import known_formats
+from tiewise.engines import ENGINES, engine_class
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.posterior.fit import ENGINES, fit
+from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import preference, summarise
 
 # Ids whose order is not the order of quality, in any sorting; 9 beats all, 30 loses to all.
 ITEMS = ("30", "9", "100", "2", "11")
-SAID = repeated(
+ANSWERS = repeated(
     (1, 0, 5, 0, 0), (1, 2, 5, 0, 0), (3, 1, 0, 0, 5), (4, 1, 0, 0, 5),
     (0, 2, 0, 0, 4), (3, 0, 4, 0, 0), (0, 4, 0, 0, 4),
     (2, 3, 2, 2, 2), (3, 4, 2, 1, 1), (4, 2, 1, 1, 2),
 )  # fmt: skip
-ROWS = [(ITEMS[one], ITEMS[two], answer) for one, two, answer in SAID]
+ROWS = [(ITEMS[one], ITEMS[two], answer) for one, two, answer in ANSWERS]
 CHOSEN = [{"first": one, "second": two}.get(answer) for one, two, answer in ROWS]
 LOST = [{"first": two, "second": one}.get(answer) for one, two, answer in ROWS]
 
@@ -74,12 +75,12 @@ def arena() -> pd.DataFrame:
 
 
 def counted() -> pd.DataFrame:
-    said = [answer for *_, answer in ROWS]
+    answers = [answer for *_, answer in ROWS]
     return pd.DataFrame(
         {"item_1": [one for one, _, _ in ROWS], "item_2": [two for _, two, _ in ROWS],
-         "wins_1": [int(answer == "first") for answer in said],
-         "wins_2": [int(answer == "second") for answer in said],
-         "ties": [int(answer == "tie") for answer in said]}
+         "wins_1": [int(answer == "first") for answer in answers],
+         "wins_2": [int(answer == "second") for answer in answers],
+         "ties": [int(answer == "tie") for answer in answers]}
     )  # fmt: skip
 
 
@@ -117,7 +118,7 @@ def read(kind: str, folder: Path) -> Comparisons:
 
 
 def test_no_format_is_left_out():
-    assert {*FILES} == {kind.name for kind in FORMATS} | {"named columns"}
+    assert {*FILES} == {kind.name for kind in known_formats()} | {"named columns"}
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -128,7 +129,7 @@ def test_the_item_that_always_wins_comes_first_in_every_format_and_engine(kind, 
 
 def comes_first(counts: Counts, engine: str) -> None:
     quick = {"thin": 5} if engine == "metropolis" else {}
-    tree = fit(BradleyTerry(counts), ENGINES[engine](draws=400, **quick), seed=2)
+    tree = fit(BradleyTerry(counts), engine_class(engine)(draws=400, **quick), rng=2)
     table = summarise(tree, top=1)
     assert list(table["item"].iloc[[0, -1]]) == ["9", "30"]
     assert table["rank"].iloc[0] == 1
@@ -140,7 +141,7 @@ def comes_first(counts: Counts, engine: str) -> None:
 def test_maximum_likelihood_refuses_it_by_name(kind, tmp_path):
     model = BradleyTerry(read(kind, tmp_path).counts())
     with pytest.raises(InputError, match="'9' always won.*'30' always lost"):
-        fit(model, ENGINES["maximum-likelihood"](), seed=2)
+        fit(model, engine_class("maximum-likelihood")(), rng=2)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FILES if kind != "comparative judgement"])

@@ -12,10 +12,10 @@ from scipy import special, stats
 from support.reference_formulas import (
     LEVEL,
     Judgement,
+    assert_normal_scores,
     monte_carlo_error,
     repeated,
     tally,
-    within_chance,
 )
 from tiewise.data.counts import Counts
 from tiewise.engines.base import Draws
@@ -34,8 +34,8 @@ def explore(engine: CaronDoucet, model: BradleyTerry, seed: int = 2) -> Draws:
     return engine.run(model, SeedSequence(seed), no_progress)
 
 
-def counted(said: list[Judgement], items: str = "abc") -> Counts:
-    return Counts.of(items, **tally(said))
+def count(answers: list[Judgement], items: str = "abc") -> Counts:
+    return Counts.of(items, **tally(answers))
 
 
 # The posterior of three items, by quadrature over two gaps and log δ; the total of exp(quality)
@@ -46,35 +46,35 @@ LOG_TIE = np.linspace(-11, 3, 71)
 
 
 def log_posterior(
-    said: list[Judgement], shape: float, quality: list[np.ndarray], tie: np.ndarray
+    answers: list[Judgement], shape: float, quality: list[np.ndarray], tie: np.ndarray
 ) -> np.ndarray:
-    """Rao and Kupper's likelihood and the Dirichlet density of log shares, wherever asked."""
+    """Rao and Kupper's likelihood and the Dirichlet density of log shares, at any point."""
     total = shape * sum(quality) - len(quality) * shape * np.logaddexp.reduce(
         np.broadcast_arrays(*quality)
     )
-    for pair in {row[:2] for row in said}:
+    for pair in {row[:2] for row in answers}:
         gap = quality[pair[0]] - quality[pair[1]]
-        answers = [answer for *its, answer in said if tuple(its) == pair]
+        own = [answer for *items, answer in answers if tuple(items) == pair]
         first, second = -np.logaddexp(0, tie - gap), -np.logaddexp(0, tie + gap)
-        total = total + answers.count("first") * first + answers.count("second") * second
-        if ties := answers.count("tie"):
+        total = total + own.count("first") * first + own.count("second") * second
+        if ties := own.count("tie"):
             total = total + ties * (first + second + 2 * tie + np.log(-np.expm1(-2 * tie)))
     return total
 
 
-def exact_means(said: list[Judgement], shape: float, tie: float | None) -> np.ndarray:
+def exact_means(answers: list[Judgement], shape: float, tie: float | None) -> np.ndarray:
     """Expectations of both gaps to the third item, their squares and product, δ and δ²."""
     one, two = GAP[:, None, None], GAP[None, :, None]
     delta = np.exp(LOG_TIE) if tie is None else np.array([tie])
-    log = log_posterior(said, shape, [one, two, np.zeros((1, 1, 1))], delta)
+    log = log_posterior(answers, shape, [one, two, np.zeros((1, 1, 1))], delta)
     if tie is None:
         log = log + delta + LOG_TIE  # flat in e^δ, summed over log δ
     weight = np.exp(log - log.max())
-    told = [one, two, one**2, two**2, one * two, delta, delta**2]
-    return np.array([(weight * value).sum() / weight.sum() for value in told])
+    values = [one, two, one**2, two**2, one * two, delta, delta**2]
+    return np.array([(weight * value).sum() / weight.sum() for value in values])
 
 
-def told(draws: Draws) -> np.ndarray:
+def quantities(draws: Draws) -> np.ndarray:
     one, two = (draws.quality[..., k] - draws.quality[..., 2] for k in (0, 1))
     return np.stack([one, two, one**2, two**2, one * two, draws.tie, draws.tie**2], axis=-1)
 
@@ -97,21 +97,21 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_means_are_those_of_the_integral(name):
-    said, shape, rate, tie = CASES[name]
-    belief = Exponential() if tie is None else Fixed(tie) if tie else None
+    answers, shape, rate, tie = CASES[name]
+    tie_prior = Exponential() if tie is None else Fixed(tie) if tie else None
     draws = explore(
-        CaronDoucet(shape, rate, draws=1200, thin=3), BradleyTerry(counted(said), tie=belief)
+        CaronDoucet(shape, rate, draws=1200, thin=3), BradleyTerry(count(answers), tie=tie_prior)
     )
-    table, known = told(draws), exact_means(said, shape, tie)
+    table, known = quantities(draws), exact_means(answers, shape, tie)
     free = np.ptp(table, axis=(0, 1)) > 0
     assert np.allclose(table[..., ~free], known[~free])
     error = monte_carlo_error(table[..., free])
-    within_chance((table.mean(axis=(0, 1)) - known)[free] / error, LEVEL / len(CASES))
+    assert_normal_scores((table.mean(axis=(0, 1)) - known)[free] / error, LEVEL / len(CASES))
 
 
 def test_the_total_keeps_its_prior():
-    """No judgement speaks of Σ exp(quality): Gamma(items · shape, rate), from draw to draw."""
-    draws = explore(CaronDoucet(1.5, 3.0, draws=1000), BradleyTerry(counted(MIXED)))
+    """Σ exp(quality) is Gamma(items · shape, rate): the likelihood does not depend on it."""
+    draws = explore(CaronDoucet(1.5, 3.0, draws=1000), BradleyTerry(count(MIXED)))
     total = np.exp(draws.quality).sum(axis=-1)
     assert stats.kstest(total.ravel(), stats.gamma(4.5, scale=1 / 3).cdf).pvalue > LEVEL
 
@@ -125,13 +125,13 @@ def test_the_mixture_is_the_conditional_of_the_threshold(ties):
     known = [weight @ value / weight.sum() for value in (np.log1p(u), np.log1p(u) ** 2)]
     counts = Counts.of("ab", [0], [1], [2], [2], [ties])
     sampler, rng = _Sampler.of(BradleyTerry(counts), 1.0, 1.0), np.random.default_rng(2)
-    drawn = np.array([sampler._draw_tie(np.log(rate), rng) for _ in range(4000)])
-    table = np.stack([drawn, drawn**2], axis=-1)
-    within_chance((table.mean(axis=0) - known) / table.std(axis=0) * np.sqrt(len(table)))
+    sample = np.array([sampler._draw_tie(np.log(rate), rng) for _ in range(4000)])
+    table = np.stack([sample, sample**2], axis=-1)
+    assert_normal_scores((table.mean(axis=0) - known) / table.std(axis=0) * np.sqrt(len(table)))
 
 
 def test_thousands_of_ties_do_not_overflow():
-    counts = counted(repeated((0, 1, 9000, 12000, 6000), (1, 2, 5000, 9000, 7000)))
+    counts = count(repeated((0, 1, 9000, 12000, 6000), (1, 2, 5000, 9000, 7000)))
     draws = explore(CaronDoucet(draws=40, warmup=10), BradleyTerry(counts))
     assert np.isfinite(draws.quality).all()
     assert draws.tie.std() < 0.02
@@ -139,13 +139,13 @@ def test_thousands_of_ties_do_not_overflow():
 
 @pytest.mark.filterwarnings("error")
 def test_small_shapes_do_not_underflow():
-    draws = explore(CaronDoucet(shape=0.002, draws=400), BradleyTerry(counted(NEVER_COMPARED)))
+    draws = explore(CaronDoucet(shape=0.002, draws=400), BradleyTerry(count(NEVER_COMPARED)))
     assert np.isfinite(draws.quality).all()
     assert np.isfinite(draws.tie).all()
 
 
 def test_there_is_no_variance_and_nobody_stumbles_over_it():
-    tree = fit(BradleyTerry(counted(MIXED)), CaronDoucet(draws=400), seed=1)
+    tree = fit(BradleyTerry(count(MIXED)), CaronDoucet(draws=400), rng=1)
     table = parameters(tree)
     assert np.isnan(table.loc["variance", "mean"])
     assert table.loc["tie", "rhat"] < 1.1
@@ -168,7 +168,7 @@ def test_same_seed_same_draws_whatever_the_threads(village):
 
 
 @pytest.mark.parametrize(
-    ("asked", "named"),
+    ("priors", "named"),
     [
         ({"prior": Network(Graph.from_edges([("a", "b"), ("b", "c")]))}, "network"),
         ({"variance": InverseGamma(3, 2)}, "InverseGamma"),
@@ -177,15 +177,15 @@ def test_same_seed_same_draws_whatever_the_threads(village):
         ({"tie": Exponential(2.0)}, "Exponential"),
     ],
 )
-def test_asked_for_another_prior_it_refuses(asked, named):
+def test_it_refuses_other_priors(priors, named):
     with pytest.raises(InputError, match=named) as refusal:
-        explore(CaronDoucet(), BradleyTerry(counted(MIXED), **asked))
+        explore(CaronDoucet(), BradleyTerry(count(MIXED), **priors))
     assert "independent gamma" in str(refusal.value)
     assert "gibbs" in str(refusal.value)
 
 
 def test_independent_items_may_be_named():
-    model = BradleyTerry(counted(MIXED), Independent(("a", "b", "c", "d")))
+    model = BradleyTerry(count(MIXED), Independent(("a", "b", "c", "d")))
     assert explore(CaronDoucet(draws=8, warmup=0), model).quality.shape == (4, 2, 4)
 
 
@@ -200,7 +200,7 @@ def test_impossible_settings_are_refused(settings):
 # What it refuses: data that leave the flat prior of e^δ improper.
 
 
-def steepest(said: list[Judgement], shape: float, items: int) -> float:
+def steepest(answers: list[Judgement], shape: float, items: int) -> float:
     """How fast the log posterior, flat prior included, rises along its steepest ray of (λ, δ).
 
     Rays λ = −δ·depth with depths in half steps; between two far points on each, per unit of δ.
@@ -208,14 +208,14 @@ def steepest(said: list[Judgement], shape: float, items: int) -> float:
     far = np.array([400.0, 500.0])
     rise = []
     for depth in product(np.arange(0, 3.5, 0.5), repeat=items):
-        log = log_posterior(said, shape, [-d * far for d in depth], far) + far
+        log = log_posterior(answers, shape, [-d * far for d in depth], far) + far
         rise.append(np.diff(log)[0] / 100)
     return max(rise)
 
 
-def refused(said: list[Judgement], shape: float, items: str) -> bool:
+def refused(answers: list[Judgement], shape: float, items: str) -> bool:
     try:
-        explore(CaronDoucet(shape, draws=4, warmup=0), BradleyTerry(counted(said, items)))
+        explore(CaronDoucet(shape, draws=4, warmup=0), BradleyTerry(count(answers, items)))
     except InputError as refusal:
         return "flat prior" in str(refusal)
     return False
@@ -238,8 +238,8 @@ RAYS = {
 @pytest.mark.parametrize("name", RAYS)
 def test_it_refuses_exactly_where_the_posterior_does_not_fall_along_every_ray(name, shape):
     items, *rows = RAYS[name]
-    said = repeated(*rows)
-    assert refused(said, shape, items) == (steepest(said, shape, len(items)) > -1e-9)
+    answers = repeated(*rows)
+    assert refused(answers, shape, items) == (steepest(answers, shape, len(items)) > -1e-9)
 
 
 @pytest.mark.parametrize(("shape", "proper"), [(0.9, False), (1.0, False), (1.1, True)])
@@ -254,9 +254,9 @@ def test_mass_beyond_a_threshold_vanishes_only_where_it_is_proper(shape, proper)
 
 def test_a_refusal_names_the_items_and_the_way_out():
     with pytest.raises(InputError, match=r"9 wins are explained by 'b' .* shape above 1,"):
-        explore(CaronDoucet(), BradleyTerry(counted(repeated((0, 1, 9, 3, 0)), "ab")))
+        explore(CaronDoucet(), BradleyTerry(count(repeated((0, 1, 9, 3, 0)), "ab")))
     with pytest.raises(InputError, match="1 win among 4 judgements"):
-        explore(CaronDoucet(), BradleyTerry(counted(repeated((0, 1, 1, 3, 0)), "ab")))
+        explore(CaronDoucet(), BradleyTerry(count(repeated((0, 1, 1, 3, 0)), "ab")))
 
 
 @pytest.mark.parametrize("tie", [None, Fixed(0.5)])

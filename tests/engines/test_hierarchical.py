@@ -1,4 +1,4 @@
-"""The chart of a model with terms: against differences, SciPy's priors and longhand judging."""
+"""The preconditioner of a model with terms, against differences and SciPy's priors."""
 
 from __future__ import annotations
 
@@ -7,167 +7,159 @@ import pytest
 from numpy.random import SeedSequence
 from scipy import stats
 
-from model.test_terms import GROUP, ITEMS, JUDGES, longhand, said_of
-from model.test_terms import counted as counted_by
-from support.reference_formulas import DIFFERENCE, derivative, monte_carlo_error, within_chance
+from support.judge_studies import (
+    ANSWERS,
+    ITEMS,
+    JUDGES,
+    PATH,
+    TERMS,
+    model_with_terms,
+    term_log_likelihood,
+)
+from support.reference_formulas import (
+    DIFFERENCE,
+    assert_normal_scores,
+    derivative,
+    monte_carlo_error,
+)
 from tiewise.engines import transport
 from tiewise.engines.arrowhead import newton_step
 from tiewise.engines.base import Draws
-from tiewise.engines.hierarchical import Layers
-from tiewise.engines.hierarchical_marginal import Climb
-from tiewise.engines.hierarchical_preconditioner import LayeredChart, draw_layered_chart
-from tiewise.engines.scale_coordinates import ScaleLines
+from tiewise.engines.hierarchical import HierarchicalPosterior, UnconstrainedScales
+from tiewise.engines.hierarchical_marginal import HierarchicalMode, ModeFinder
+from tiewise.engines.hierarchical_preconditioner import (
+    HierarchicalPreconditioner,
+    build_hierarchical_preconditioner,
+)
 from tiewise.engines.transport import Transport
-from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Covariance, Independent, Network
-from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread, InverseGamma, Uniform
-from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
+from tiewise.model.quality_priors import Covariance, Independent
+from tiewise.model.scalar_priors import Fixed, HalfNormalSpread, InverseGamma, Uniform
+from tiewise.model.terms import Groups, Sharpness, Thresholds
 from tiewise.progress import no_progress
 
-LANE = Network(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]))
 ROOT = np.random.default_rng(2).normal(size=(4, 2))
-TABLE = {"item": list(ITEMS), "x": [0.3, 1.0, 2.5, 2.0], "kind": ["u", "v", "u", "v"]}
-SAID = said_of(60)
-TERMS = {
-    "none": (),
-    "covariates": (Covariates(TABLE, "x + kind"),),
-    "shrunk covariates": (Covariates(TABLE, "x + kind", variance=HalfNormalSpread(1.0)),),
-    "order": (Order(),),
-    "order by judge": (
-        Order(by={"one": dict.fromkeys(JUDGES, 1), "two": {"p": 0, "q": 1, "r": 3}}),
-    ),
-    "groups": (Groups(GROUP),),
-    "three groups": (Groups(variance=InverseGamma(3, 2)),),
-    "groups with a prior": (Groups(GROUP, prior=Independent(ITEMS)),),
-    "sharpness": (Sharpness(),),
-    "thresholds": (Thresholds(),),
-    "fixed sharpness and thresholds": (
-        Sharpness(variance=Fixed(0.2)), Thresholds(variance=Fixed(0.3)),
-    ),
-    "all": (Covariates(TABLE, "x"), Order(), Groups(GROUP), Sharpness(), Thresholds()),
-}  # fmt: skip
 every_term = pytest.mark.parametrize("name", TERMS)
-
-
-def model_of(name: str, **beliefs) -> BradleyTerry:
-    how = {"variance": InverseGamma(3, 2), "tie": Exponential(2.0)} | beliefs
-    return BradleyTerry(counted_by(SAID), how.pop("prior", LANE), terms=TERMS[name], **how)
 
 
 def flat(parts) -> np.ndarray:
     return np.concatenate([part[:, 0] for part in parts])
 
 
-# Modes given scales.
+# Modes conditional on scales.
 
 
 @every_term
-def test_slopes_given_scales_are_derivatives(name):
-    layers = Layers(model_of(name))
-    climb, rng = Climb(layers), np.random.default_rng(2)
-    scales = layers.log_scales(rng.normal(size=len(layers.lines.bent)) / 3)
-    point = layers.start() + 0.4 * rng.normal(size=sum(layers.sizes))
-    differences = derivative(lambda p: climb.value(p, scales), point)
-    assert np.allclose(flat(climb.slope(point, scales)), differences, rtol=0, atol=1e-6)
+def test_gradient_is_the_derivative_of_the_log_density(name):
+    posterior = HierarchicalPosterior(model_with_terms(name))
+    finder, rng = ModeFinder(posterior), np.random.default_rng(2)
+    scales = posterior.log_scales(rng.normal(size=len(posterior.scales)) / 3)
+    point = posterior.start() + 0.4 * rng.normal(size=sum(posterior.sizes))
+    differences = derivative(lambda p: finder.log_density(p, scales), point)
+    assert np.allclose(flat(finder.gradient(point, scales)), differences, rtol=0, atol=1e-6)
 
 
-def whole_matrix(layers: Layers, arrow, scales: np.ndarray) -> np.ndarray:
-    """The arrow written out, priors of layers added."""
-    core, strata = len(arrow.core), layers.rows.strata
-    size = core + len(arrow.sharpness) + len(arrow.threshold)
+def some_mode(finder: ModeFinder, tolerance: float) -> HierarchicalMode:
+    """The mode where all scales are e^{−½}."""
+    scales = finder.posterior.scales
+    return finder.mode(scales.unconstrain(np.full(len(scales), -0.5)), tolerance=tolerance)
+
+
+def whole_matrix(posterior: HierarchicalPosterior, arrowhead, scales: np.ndarray) -> np.ndarray:
+    """The arrowhead written out, priors of layers added."""
+    core, strata = len(arrowhead.core), posterior.likelihood.strata
+    size = core + len(arrowhead.sharpness_core) + len(arrowhead.threshold_core)
     out = np.zeros((size, size))
-    out[:core, :core] = arrow.core
-    start, places = core, {}
-    for kind, own in (
-        ("sharpness", arrow.sharpness_own + arrow.sharpness_rest),
-        ("threshold", arrow.threshold_own + arrow.threshold_rest),
-    ):  # fmt: skip
-        if len(own):
-            places[kind] = np.arange(start, start + strata)
-            out[places[kind], :core] = getattr(arrow, kind)
-            out[:core, places[kind]] = getattr(arrow, kind).T
-            out[places[kind], places[kind]] = own
+    out[:core, :core] = arrowhead.core
+    start, rows = core, {}
+    for kind in ("sharpness", "threshold"):
+        diagonal = getattr(arrowhead, f"{kind}_diagonal") + getattr(arrowhead, f"{kind}_residual")
+        cross = getattr(arrowhead, f"{kind}_core")
+        if len(diagonal):
+            rows[kind] = np.arange(start, start + strata)
+            out[rows[kind], :core] = cross
+            out[:core, rows[kind]] = cross.T
+            out[rows[kind], rows[kind]] = diagonal
             start += strata
-    if len(places) == 2:
-        out[places["sharpness"], places["threshold"]] = arrow.between
-        out[places["threshold"], places["sharpness"]] = arrow.between
-    for shrink, span in zip(np.exp(-2 * scales), layers.spans, strict=True):
-        here = np.arange(span.start, span.stop)
-        out[here, here] += shrink
+    if len(rows) == 2:
+        out[rows["sharpness"], rows["threshold"]] = arrowhead.sharpness_threshold
+        out[rows["threshold"], rows["sharpness"]] = arrowhead.sharpness_threshold
+    for precision, own in zip(np.exp(-2 * scales), posterior.layer_slices, strict=True):
+        diagonal = np.arange(own.start, own.stop)
+        out[diagonal, diagonal] += precision
     return out
 
 
 @every_term
-def test_the_arrow_at_a_mode_is_made_of_second_derivatives(name):
+def test_the_arrowhead_at_a_mode_is_made_of_second_derivatives(name):
     """But for sharpness with the core, where those that have mean zero are left out."""
-    layers = Layers(model_of(name))
-    climb = Climb(layers)
-    free = layers.lines.to_line(np.full(len(layers.lines.bent), -0.5))
-    mode = climb.mode(free, close=1e-12)
-    arrow = climb.arrow(mode.point)
-    ours = whole_matrix(layers, arrow, mode.log_scales)
-    bends = -derivative(lambda p: flat(climb.slope(p, mode.log_scales)), mode.point)
-    known = np.ones(bends.shape, bool)
-    if layers.sharp:
-        core, judges = len(arrow.core), np.arange(len(arrow.core), len(arrow.core) + 3)
-        known[np.ix_(judges, np.arange(core))] = known[np.ix_(np.arange(core), judges)] = False
-    assert np.allclose(ours[known], bends[known], rtol=1e-5, atol=1e-5)
+    posterior = HierarchicalPosterior(model_with_terms(name))
+    finder = ModeFinder(posterior)
+    mode = some_mode(finder, 1e-12)
+    arrowhead = finder.hessian(mode.point)
+    ours = whole_matrix(posterior, arrowhead, mode.log_scales)
+    hessian = -derivative(lambda p: flat(finder.gradient(p, mode.log_scales)), mode.point)
+    compared = np.ones(hessian.shape, bool)
+    if posterior.has_sharpness:
+        core = np.arange(len(arrowhead.core))
+        judges = len(core) + np.arange(3)
+        compared[np.ix_(judges, core)] = compared[np.ix_(core, judges)] = False
+    assert np.allclose(ours[compared], hessian[compared], rtol=1e-5, atol=1e-5)
     assert np.linalg.eigvalsh(ours)[0] > 0
 
 
 @every_term
 def test_newtons_step_solves_the_whole_matrix(name):
-    layers = Layers(model_of(name))
-    climb, rng = Climb(layers), np.random.default_rng(2)
-    scales = layers.log_scales(np.full(len(layers.lines.bent), -0.5))
-    mode = climb.mode(layers.lines.to_line(np.full(len(layers.lines.bent), -0.5)), close=1e-10)
-    arrow, slope = climb.arrow(mode.point), rng.normal(size=len(mode.point))
-    step, log_det = newton_step(layers, arrow, scales, layers.parts(slope))
-    whole = whole_matrix(layers, arrow, scales)
-    assert np.allclose(step, np.linalg.solve(whole, slope))
-    assert log_det == pytest.approx(np.linalg.slogdet(whole)[1])
+    posterior = HierarchicalPosterior(model_with_terms(name))
+    finder, rng = ModeFinder(posterior), np.random.default_rng(2)
+    scales = posterior.log_scales(np.full(len(posterior.scales), -0.5))
+    mode = some_mode(finder, 1e-10)
+    arrowhead, gradient = finder.hessian(mode.point), rng.normal(size=len(mode.point))
+    step, log_determinant = newton_step(posterior, arrowhead, scales, posterior.split(gradient))
+    whole = whole_matrix(posterior, arrowhead, scales)
+    assert np.allclose(step, np.linalg.solve(whole, gradient))
+    assert log_determinant == pytest.approx(np.linalg.slogdet(whole)[1])
 
 
 @every_term
-def test_the_mode_is_level_ground(name):
-    layers = Layers(model_of(name))
-    climb = Climb(layers)
-    mode = climb.mode(layers.lines.to_line(np.full(len(layers.lines.bent), -0.5)), close=1e-12)
-    slope = derivative(lambda p: climb.value(p, mode.log_scales), mode.point)
-    matrix = whole_matrix(layers, climb.arrow(mode.point), mode.log_scales)
-    assert slope @ np.linalg.solve(matrix, slope) < 1e-8
+def test_the_gradient_is_zero_at_the_mode(name):
+    posterior = HierarchicalPosterior(model_with_terms(name))
+    finder = ModeFinder(posterior)
+    mode = some_mode(finder, 1e-12)
+    gradient = derivative(lambda p: finder.log_density(p, mode.log_scales), mode.point)
+    matrix = whole_matrix(posterior, finder.hessian(mode.point), mode.log_scales)
+    assert gradient @ np.linalg.solve(matrix, gradient) < 1e-8
 
 
 @pytest.mark.parametrize("prior", [HalfNormalSpread(0.7), InverseGamma(3, 2)])
-def test_lines_of_scales_change_variables(prior):
-    """Slopes and Jacobians by differences, and back again."""
-    lines = ScaleLines([prior, Fixed(1.0)])
+def test_unconstrained_scales_change_variables(prior):
+    """Derivatives and Jacobians by differences, and back again."""
+    scales = UnconstrainedScales([prior, Fixed(1.0)])
     for t in (-40.0, -3.0, 0.2, 4.0):
-        at = lines.at(np.array([t]))
-        by_t = derivative(lambda x: lines.at(x).log_scale, np.array([t]))
+        at = scales.constrain(np.array([t]))
+        by_t = derivative(lambda x: scales.constrain(x).log_scale, np.array([t]))
         assert at.by_t[0] == pytest.approx(by_t[0, 0], rel=1e-7)
-        assert at.log_stretch[0] == pytest.approx(np.log(by_t[0, 0]), abs=1e-7)
-        twice = derivative(lambda x: lines.at(x).log_stretch, np.array([t]))
-        assert at.log_stretch_by_t[0] == pytest.approx(twice[0, 0], abs=1e-7)
-        assert lines.to_line(at.log_scale)[0] == pytest.approx(t, abs=1e-9)
+        assert at.log_jacobian[0] == pytest.approx(np.log(by_t[0, 0]), abs=1e-7)
+        twice = derivative(lambda x: scales.constrain(x).log_jacobian, np.array([t]))
+        assert at.log_jacobian_by_t[0] == pytest.approx(twice[0, 0], abs=1e-7)
+        assert scales.unconstrain(at.log_scale)[0] == pytest.approx(t, abs=1e-9)
 
 
-# The chart.
+# The preconditioner.
 
 
 @every_term
-def test_chart_slope_is_the_derivative_of_its_density(name):
-    chart = draw_layered_chart(model_of(name))
-    points = np.random.default_rng(2).normal(size=(chart.dimensions, 3))
-    ours = chart.slope(points)
+def test_gradient_is_the_derivative_of_the_density_of_q(name):
+    preconditioner = build_hierarchical_preconditioner(model_with_terms(name))
+    points = np.random.default_rng(2).normal(size=(preconditioner.dimensions, 3))
+    ours = preconditioner.gradient(points)
     for k, point in enumerate(points.T):
-        differences = derivative(lambda q: chart.log_density(q[:, None])[0], point)
+        differences = derivative(lambda q: preconditioner.log_density(q[:, None])[0], point)
         assert np.allclose(ours[:, k], differences, rtol=0, atol=100 * DIFFERENCE)
 
 
 @pytest.mark.parametrize(
-    "beliefs",
+    "priors",
     [
         {"tie": Uniform(0.1, 1.5)},
         {"tie": Fixed(0.4)},
@@ -177,28 +169,29 @@ def test_chart_slope_is_the_derivative_of_its_density(name):
     ],
     ids=str,
 )
-def test_chart_slope_is_a_derivative_whatever_is_believed(beliefs):
-    chart = draw_layered_chart(model_of("all", **beliefs))
-    points = np.random.default_rng(2).normal(size=(chart.dimensions, 3))
-    ours = chart.slope(points)
+def test_gradient_is_a_derivative_under_other_priors(priors):
+    preconditioner = build_hierarchical_preconditioner(model_with_terms("all", **priors))
+    points = np.random.default_rng(2).normal(size=(preconditioner.dimensions, 3))
+    ours = preconditioner.gradient(points)
     for k, point in enumerate(points.T):
-        differences = derivative(lambda q: chart.log_density(q[:, None])[0], point)
+        differences = derivative(lambda q: preconditioner.log_density(q[:, None])[0], point)
         assert np.allclose(ours[:, k], differences, rtol=0, atol=100 * DIFFERENCE)
 
 
-def natural(chart: LayeredChart, q: np.ndarray) -> dict[str, np.ndarray]:
-    """What is told at q, and the random part of quality."""
-    at = {name: value[..., 0] for name, value in chart.told(chart.place(q[:, None])).items()}
-    columns = chart.layers.design.columns
-    known = 0.0
+def natural(preconditioner: HierarchicalPreconditioner, q: np.ndarray) -> dict[str, np.ndarray]:
+    """The draws at q by name, and the random part of quality."""
+    draws = preconditioner.draws(preconditioner.parameters(q[:, None]))
+    at = {name: value[..., 0] for name, value in draws.items()}
+    columns = preconditioner.posterior.design.columns
+    explained = 0.0
     if columns is not None:
-        known = columns.standard @ (at["coefficient"] * columns.sd)
-    return at | {"random": at["quality"] - known}
+        explained = columns.standard @ (at["coefficient"] * columns.sd)
+    return at | {"random": at["quality"] - explained}
 
 
-def coordinates(chart: LayeredChart, q: np.ndarray) -> np.ndarray:
+def coordinates(preconditioner: HierarchicalPreconditioner, q: np.ndarray) -> np.ndarray:
     """A coordinate system of all that is inferred, in the scales of its priors."""
-    at, design = natural(chart, q), chart.layers.design
+    at, design = natural(preconditioner, q), preconditioner.posterior.design
     parts = [at["random"], [np.log(at["variance"])], [at["tie"]]]
     for name in ("coefficient", "order"):
         if name in at:
@@ -224,23 +217,25 @@ def log_prior_of_scale(prior, sd: float) -> float:
     return float(stats.invgamma(prior.shape, scale=prior.scale).logpdf(sd**2) + 2 * np.log(sd))
 
 
-def log_posterior(chart: LayeredChart, q: np.ndarray) -> float:
-    """Longhand judging and SciPy's priors, of the coordinates above."""
-    at, design = natural(chart, q), chart.layers.design
+def log_posterior(preconditioner: HierarchicalPreconditioner, q: np.ndarray) -> float:
+    """The likelihood of one answer after the other, and SciPy's priors."""
+    at, design = natural(preconditioner, q), preconditioner.posterior.design
     groups, strata = len(design.group_names), len(JUDGES)
     contrast = at.get("contrast", np.zeros((1, 4)))
     total = 0.0
-    for one, two, judge, answer in SAID:
+    for one, two, judge, answer in ANSWERS:
         mine = {
             "quality": at["quality"],
             "contrast": np.repeat(contrast[[design.group[judge] if groups > 1 else 0]], 2, axis=0),
-            "order": np.atleast_1d(design.sides[judge] @ at["order"] if "order" in at else 0.0),
+            "order": np.atleast_1d(
+                design.advantage_values[judge] @ at["order"] if "order" in at else 0.0
+            ),
             "sharpness": at.get("sharpness", np.ones(strata)),
             "threshold": at.get("threshold", np.full(strata, at["tie"])),
         }
-        total += longhand([(one, two, judge, answer)], mine)
+        total += term_log_likelihood([(one, two, judge, answer)], mine)
     normal = stats.multivariate_normal
-    total += normal(cov=at["variance"] * LANE.covariance()).logpdf(at["random"])
+    total += normal(cov=at["variance"] * PATH.covariance()).logpdf(at["random"])
     total += log_prior_of_scale(InverseGamma(3, 2), float(np.sqrt(at["variance"])))
     total += stats.expon(scale=0.5).logpdf(at["tie"])
     if design.covariates is not None:
@@ -252,7 +247,7 @@ def log_posterior(chart: LayeredChart, q: np.ndarray) -> float:
         total += stats.norm(0, 1).logpdf(at["order"]).sum()
     if design.groups is not None:
         apart = design.contrasts.T @ at["contrast"]
-        covariance = np.eye(4) if design.groups.prior is not None else LANE.covariance()
+        covariance = np.eye(4) if design.groups.prior is not None else PATH.covariance()
         total += normal(cov=at["contrast_variance"] * covariance).logpdf(apart).sum()
         total += log_prior_of_scale(design.groups.variance, float(np.sqrt(at["contrast_variance"])))
     for name, term, centre in (
@@ -265,16 +260,16 @@ def log_posterior(chart: LayeredChart, q: np.ndarray) -> float:
 
 
 @every_term
-def test_chart_density_is_the_posterior_times_the_jacobian(name):
+def test_the_density_of_q_is_the_posterior_times_the_jacobian(name):
     """The determinant by differences of everything that is inferred."""
-    chart = draw_layered_chart(model_of(name))
-    points = np.random.default_rng(2).normal(size=(chart.dimensions, 4))
+    preconditioner = build_hierarchical_preconditioner(model_with_terms(name))
+    points = np.random.default_rng(2).normal(size=(preconditioner.dimensions, 4))
     witness = []
     for q in points.T:
-        jacobian = derivative(lambda p: coordinates(chart, p), q)
-        assert jacobian.shape == (chart.dimensions, chart.dimensions)
-        witness.append(log_posterior(chart, q) + np.linalg.slogdet(jacobian)[1])
-    difference = chart.log_density(points) - np.array(witness)
+        jacobian = derivative(lambda p: coordinates(preconditioner, p), q)
+        assert jacobian.shape == (preconditioner.dimensions, preconditioner.dimensions)
+        witness.append(log_posterior(preconditioner, q) + np.linalg.slogdet(jacobian)[1])
+    difference = preconditioner.log_density(points) - np.array(witness)
     assert np.allclose(difference, difference[0], rtol=0, atol=1e-6)
 
 
@@ -285,16 +280,19 @@ def explore(model: BradleyTerry, engine: Transport, seed: int) -> Draws:
     return engine.run(model, SeedSequence(seed), no_progress)
 
 
-def test_a_model_without_terms_is_the_same_on_both_charts(village, monkeypatch):
+@pytest.mark.slow
+def test_a_model_without_terms_is_the_same_with_both_preconditioners(village, monkeypatch):
     """Centred qualities and their squares, δ and log α², within Monte Carlo error."""
     engine = Transport(draws=16_000, chains=8)
     plain = explore(village.model, engine, 2)
-    monkeypatch.setattr(transport, "draw_chart", lambda model, _: draw_layered_chart(model))
+    monkeypatch.setattr(
+        transport, "build_preconditioner", lambda model, _: build_hierarchical_preconditioner(model)
+    )
     layered = explore(village.model, engine, 3)
-    assert not layered.more
+    assert not layered.terms
     one, two = (table(draws) for draws in (plain, layered))
     error = np.hypot(monte_carlo_error(one), monte_carlo_error(two))
-    within_chance((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error)
+    assert_normal_scores((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error)
 
 
 def table(draws: Draws) -> np.ndarray:
@@ -303,7 +301,8 @@ def table(draws: Draws) -> np.ndarray:
     return np.concatenate([centred, centred**2, *scalars], axis=-1)
 
 
-def test_terms_that_say_nothing_leave_the_plain_posterior(village):
+@pytest.mark.slow
+def test_terms_without_variance_leave_the_plain_posterior(village):
     """Sharpness, thresholds and contrasts of next to no variance, against the plain model."""
     counts = village.counts
     halves = type(counts).of(
@@ -322,4 +321,4 @@ def test_terms_that_say_nothing_leave_the_plain_posterior(village):
     engine = Transport(draws=16_000, chains=8)
     one, two = table(explore(village.model, engine, 2)), table(explore(model, engine, 3))
     error = np.hypot(monte_carlo_error(one), monte_carlo_error(two))
-    within_chance((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error)
+    assert_normal_scores((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error)

@@ -1,4 +1,4 @@
-"""The random walk of BSBT finds the posterior that quadrature and Gibbs find."""
+"""The random walk of BSBT has the posterior of quadrature and of Gibbs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy import stats
 from support.reference_formulas import (
     LEVEL,
     Nodes,
+    assert_normal_scores,
     at,
     between,
     exact_posterior,
@@ -18,7 +19,6 @@ from support.reference_formulas import (
     monte_carlo_error,
     repeated,
     tally,
-    within_chance,
 )  # fmt: skip
 from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
@@ -48,7 +48,7 @@ def explore(engine: Metropolis | Gibbs, model: BradleyTerry, seed: int = 2) -> D
 
 # Posteriors small enough to integrate.
 
-LANE = Network(Graph.from_edges([("a", "b"), ("b", "c")]))
+PATH = Network(Graph.from_edges([("a", "b"), ("b", "c")]))
 ROOT = np.array([[1.0, 0.2], [-0.5, 0.8], [0.3, -1.1]])
 FLAT = Covariance(ROOT @ ROOT.T, ("a", "b", "c"))
 MIXED = repeated((0, 1, 6, 3, 2), (1, 2, 4, 2, 4), (0, 2, 3, 3, 1))
@@ -56,7 +56,7 @@ NO_TIES = repeated((0, 1, 6, 0, 2), (1, 2, 4, 0, 4), (0, 2, 3, 0, 1))
 TWO = repeated((0, 1, 6, 3, 2))
 IG, EXP = InverseGamma(3, 2), Exponential(2.0)
 SPREAD = half_line(stats.halfnorm(scale=0.8).pdf, -11, 2)
-BELIEFS: dict[object, Nodes] = {
+NODES: dict[object, Nodes] = {
     IG: half_line(stats.invgamma(3, scale=2).pdf, -9, 10),
     HalfNormalSpread(0.8): Nodes(SPREAD.points**2, SPREAD.weights),
     Fixed(1.3): at(1.3),
@@ -69,14 +69,14 @@ BELIEFS: dict[object, Nodes] = {
 CASES = {
     "two items": (TWO, Independent(), IG, EXP),
     "three items": (MIXED, Independent(), IG, EXP),
-    "network, ties left out": (NO_TIES, LANE, IG, None),
+    "network, ties left out": (NO_TIES, PATH, IG, None),
     "rank-deficient, half-normal spread": (MIXED, FLAT, HalfNormalSpread(0.8), Gamma(2.0, 3.0)),
-    "fixed variance, bounded threshold": (MIXED, LANE, Fixed(1.3), Uniform(0.1, 1.2)),
+    "fixed variance, bounded threshold": (MIXED, PATH, Fixed(1.3), Uniform(0.1, 1.2)),
     "both fixed": (MIXED, FLAT, Fixed(1.3), Fixed(0.4)),
 }
 
 
-def told(draws: Draws) -> np.ndarray:
+def quantities(draws: Draws) -> np.ndarray:
     """Gaps to the first item, their squares, δ, α² and log α²: (chains, draws, numbers)."""
     gaps = draws.quality[..., :1] - draws.quality[..., 1:]
     ours = [gaps, gaps**2, draws.tie, draws.variance, np.log(draws.variance)]
@@ -85,48 +85,47 @@ def told(draws: Draws) -> np.ndarray:
 
 @pytest.mark.parametrize("name", CASES)
 def test_means_are_those_of_the_integral(name):
-    said, prior, variance, tie = CASES[name]
-    size = len({one for pair in said for one in pair[:2]})
+    answers, prior, variance, tie = CASES[name]
+    size = len({one for pair in answers for one in pair[:2]})
     covariance = np.eye(size) if isinstance(prior, Independent) else prior.covariance()
-    exact = exact_posterior(said, covariance, BELIEFS[tie], BELIEFS[variance])
-    counts = Counts.of("abc"[:size], **tally(said))
+    exact = exact_posterior(answers, covariance, NODES[tie], NODES[variance])
+    counts = Counts.of("abc"[:size], **tally(answers))
     model = BradleyTerry(counts, prior, variance=variance, tie=tie)
-    table = told(explore(Metropolis(draws=1000, thin=8, warmup=60), model))
+    table = quantities(explore(Metropolis(draws=1000, thin=8, warmup=60), model))
     known = np.concatenate([np.ravel(expectation) for expectation in exact])
     free = np.ptp(table, axis=(0, 1)) > 0
     assert np.allclose(table[..., ~free], known[~free])
     error = monte_carlo_error(table[..., free])
-    within_chance((table.mean(axis=(0, 1)) - known)[free] / error, LEVEL / len(CASES))
+    assert_normal_scores((table.mean(axis=(0, 1)) - known)[free] / error, LEVEL / len(CASES))
 
 
 # Agreement with Gibbs.
 
 
-def one_story(model: BradleyTerry, walk: Metropolis) -> None:
+def assert_agrees_with_gibbs(model: BradleyTerry, engine: Metropolis) -> None:
     """Means of everything, and of its square, agree within the Monte Carlo error of both."""
-    tables = [told(explore(engine, model)) for engine in (walk, Gibbs(1200))]
-    (walked, drawn), error = (
-        [table.mean(axis=(0, 1)) for table in tables],
-        np.hypot(*map(monte_carlo_error, tables)),
-    )
-    within_chance((walked - drawn) / error)
+    one, two = (quantities(explore(each, model)) for each in (engine, Gibbs(1200)))
+    error = np.hypot(monte_carlo_error(one), monte_carlo_error(two))
+    assert_normal_scores((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error)
 
 
-def test_the_village_tells_metropolis_and_gibbs_one_story(village):
-    one_story(village.model, Metropolis(draws=800, thin=15, warmup=60))
+@pytest.mark.slow
+def test_the_village_tells_metropolis_and_gibbs_assert_agrees_with_gibbs(village):
+    assert_agrees_with_gibbs(village.model, Metropolis(draws=800, thin=15, warmup=60))
 
 
-def test_qualities_that_sum_to_zero_tell_one_story(village):
+@pytest.mark.slow
+def test_qualities_that_sum_to_zero_tell_assert_agrees_with_gibbs(village):
     border = village.graph.adjacency().toarray()
     prior = Precision(np.diag(border.sum(axis=0)) - border, village.graph.items, sum_to_zero=True)
     model = BradleyTerry(village.counts, prior, variance=HalfNormalSpread(2.0), tie=EXP)
     assert np.allclose(explore(Metropolis(8, 1, 1), model).quality.sum(axis=-1), 0)
-    one_story(model, Metropolis(draws=600, thin=15, warmup=60))
+    assert_agrees_with_gibbs(model, Metropolis(draws=600, thin=15, warmup=60))
 
 
 @pytest.mark.slow
 def test_the_village_tells_one_story_under_vague_priors(village):
-    one_story(BradleyTerry(village.counts, Network(village.graph)), Metropolis())
+    assert_agrees_with_gibbs(BradleyTerry(village.counts, Network(village.graph)), Metropolis())
 
 
 @pytest.mark.slow
@@ -136,11 +135,11 @@ def test_south_yorkshire_agrees_with_the_reference_posterior(real):
     model = BradleyTerry(read_comparisons(real("data/south-yorkshire-comparisons.csv")).counts())
     draws = explore(Metropolis(thin=150), model)
     centred = draws.quality - draws.quality.mean(axis=-1, keepdims=True)
-    place = [model.items.index(item) for item in gold["item"][2:]]
+    index = [model.items.index(item) for item in gold["item"][2:]]
     scalars = np.stack([draws.tie, draws.variance], axis=-1)
-    table = np.concatenate([scalars, centred[..., place]], axis=-1)
+    table = np.concatenate([scalars, centred[..., index]], axis=-1)
     error = np.hypot(monte_carlo_error(table), gold["mcse_mean"])
-    within_chance((table.mean(axis=(0, 1)) - gold["mean"].to_numpy()) / error)
+    assert_normal_scores((table.mean(axis=(0, 1)) - gold["mean"].to_numpy()) / error)
 
 
 # Simulation-based calibration (Talts et al. 2018): the truth is one more draw.
@@ -150,8 +149,8 @@ RANKS = 31
 
 def ranks_of_truth(rng: np.random.Generator) -> list[int]:
     """Where the truth ranks among draws far apart: a quality, a gap, δ and α²."""
-    truth = Truth.drawn(LANE, IG, EXP, rng)
-    model = BradleyTerry(simulate_counts(truth, 10, rng), LANE, variance=IG, tie=EXP)
+    truth = Truth.from_priors(PATH, IG, EXP, rng)
+    model = BradleyTerry(simulate_counts(truth, 10, rng), PATH, variance=IG, tie=EXP)
     engine = Metropolis(draws=RANKS, thin=16, warmup=20, chains=1)
     draws = explore(engine, model, int(rng.integers(2**32)))
     quality = draws.quality[0]
@@ -161,10 +160,10 @@ def ranks_of_truth(rng: np.random.Generator) -> list[int]:
         (draws.tie[0], truth.tie),
         (draws.variance[0], truth.variance),
     )
-    return [int((drawn < true).sum()) for drawn, true in pairs]
+    return [int((values < true).sum()) for values, true in pairs]
 
 
-def judge_ranks(data_sets: int) -> None:
+def assert_uniform_ranks(data_sets: int) -> None:
     generators = np.random.default_rng(2).spawn(data_sets)
     ranks = np.array([ranks_of_truth(rng) for rng in generators])
     share = (ranks + np.random.default_rng(3).uniform(size=ranks.shape)) / (RANKS + 1)
@@ -173,13 +172,14 @@ def judge_ranks(data_sets: int) -> None:
     assert min(chi + ks) > LEVEL / (2 * share.shape[1])
 
 
+@pytest.mark.slow
 def test_truth_is_one_more_draw():
-    judge_ranks(40)
+    assert_uniform_ranks(40)
 
 
 @pytest.mark.slow
 def test_truth_is_one_more_draw_over_hundreds_of_studies():
-    judge_ranks(600)
+    assert_uniform_ranks(600)
 
 
 # Settings, seeds, and how it behaves where a random walk is at its worst or best.
@@ -202,19 +202,19 @@ def test_at_least_the_draws_asked_for(village):
 
 
 def test_progress_reaches_the_end_and_never_goes_back(village):
-    seen: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     engine = Metropolis(draws=40, thin=3, warmup=10)
-    engine.run(village.model, SeedSequence(2), lambda _, done, of: seen.append((done, of)))
-    assert seen == [(done, 80) for done in range(1, 81)]
+    engine.run(village.model, SeedSequence(2), lambda _, done, of: steps.append((done, of)))
+    assert steps == [(done, 80) for done in range(1, 81)]
 
 
-def test_steps_are_tuned_to_the_shares_aimed_at(village):
+def test_step_sizes_are_tuned_to_the_target_acceptance(village):
     facts = explore(Metropolis(draws=400, thin=10, warmup=150), village.model).facts
     assert facts["acceptance"] == pytest.approx(0.234, abs=0.04)
     assert facts["tie_acceptance"] == pytest.approx(0.44, abs=0.04)
 
 
-def test_no_threshold_to_walk_no_step_to_tell(village):
+def test_without_a_threshold_there_is_no_step_size_of_it(village):
     model = BradleyTerry(village.counts.without_ties(), tie=None)
     assert "tie_step" not in explore(Metropolis(8, 1, 1), model).facts
 
@@ -226,12 +226,12 @@ def test_with_next_to_no_data_a_proposal_is_nearly_a_fresh_draw_of_the_prior():
     assert facts["step"] <= 1.0
 
 
-def test_a_walk_too_short_to_mix_is_said_to_be():
+def test_a_random_walk_too_short_to_mix_is_reported():
     rng = np.random.default_rng(3)
     prior = Network(Graph.grid(6, 6))
-    truth = Truth.drawn(prior, Fixed(1.0), Fixed(0.5), rng)
+    truth = Truth.from_priors(prior, Fixed(1.0), Fixed(0.5), rng)
     model = BradleyTerry(simulate_counts(truth, 2000, rng), prior)
-    tree = fit(model, Metropolis(draws=400, thin=1, warmup=100), seed=1)
+    tree = fit(model, Metropolis(draws=400, thin=1, warmup=100), rng=1)
     assert "chains do not agree" in tree.attrs["warnings"]
 
 

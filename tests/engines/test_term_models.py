@@ -11,28 +11,29 @@ import statsmodels.api as sm
 from numpy.random import Generator, SeedSequence
 from scipy import special
 
-from engines.test_gibbs import IG, RANKS, judge_ranks
-from engines.test_hierarchical import TERMS as EVERY_TERM
-from engines.test_hierarchical import model_of
-from support.reference_formulas import LEVEL, monte_carlo_error, within_chance
+from support.calibration import RANKS, assert_uniform_ranks
+from support.judge_studies import TERMS as EVERY_TERM
+from support.judge_studies import model_with_terms
+from support.quadrature_cases import IG
+from support.reference_formulas import LEVEL, assert_normal_scores, monte_carlo_error
 from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
 from tiewise.engines import transport
-from tiewise.engines.base import Draws, Unsuited
+from tiewise.engines.base import Draws, EngineUnsuitable
 from tiewise.engines.caron_doucet import CaronDoucet
 from tiewise.engines.gibbs import Gibbs
-from tiewise.engines.hierarchical import Layers
-from tiewise.engines.hierarchical_marginal import Climb
+from tiewise.engines.hierarchical import HierarchicalPosterior
+from tiewise.engines.hierarchical_marginal import ModeFinder
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.engines.metropolis import Metropolis
-from tiewise.engines.transport import Patient, Transport
+from tiewise.engines.transport import PatientTransport, Transport
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent, Network
 from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread
-from tiewise.model.simulate import Truth, judged_again, random_pairs
+from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
 from tiewise.posterior.fit import fit
 from tiewise.progress import no_progress
@@ -64,14 +65,14 @@ def one_study(name: str, rng: Generator) -> tuple[BradleyTerry, Truth]:
     model = BradleyTerry(
         counts, Network(MAP), variance=IG, tie=Exponential(2.0), terms=CALIBRATED[name]
     )
-    truth = Truth.of(model, rng)
-    return replace(model, counts=judged_again(model, truth, rng)), truth
+    truth = Truth.from_model(model, rng)
+    return replace(model, counts=replicate_counts(model, truth, rng)), truth
 
 
-def told(model: BradleyTerry, quality, tie, variance, more) -> np.ndarray:
+def quantities(model: BradleyTerry, quality, tie, variance, terms) -> np.ndarray:
     """A few qualities and a gap, δ, α², the likelihood, and a few of everything that terms have."""
-    likelihood = model.design.rows.log_likelihood(model.design.point(quality, tie, more))
-    rest = [value.reshape(-1, len(tie))[:4] for value in more.values()]
+    likelihood = model.design.likelihood.log_likelihood(model.design.arguments(quality, tie, terms))
+    rest = [value.reshape(-1, len(tie))[:4] for value in terms.values()]
     rows = [quality[:3], quality[:1] - quality[1:2], tie[None], variance[None], likelihood[None]]
     return np.concatenate([*rows, *rest])
 
@@ -79,38 +80,39 @@ def told(model: BradleyTerry, quality, tie, variance, more) -> np.ndarray:
 def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
     """Where the truth ranks among the last draws of as many chains."""
     model, truth = one_study(name, rng)
-    how = {"draws": 50 * (RANKS + 1), "chains": RANKS + 1, "threads": 1}
+    settings = {"draws": 50 * (RANKS + 1), "chains": RANKS + 1, "threads": 1}
     seed = int(rng.integers(2**32))
     try:
-        draws = Transport(**how).run(model, SeedSequence(seed), no_progress)
-    except Unsuited:
-        draws = Patient(**how).run(model, SeedSequence(seed), no_progress)
-    kept = {key: np.moveaxis(value[:RANKS, -1], 0, -1) for key, value in draws.more.items()}
-    ours = told(
-        model, draws.quality[:RANKS, -1].T, draws.tie[:RANKS, -1], draws.variance[:RANKS, -1], kept
+        draws = Transport(**settings).run(model, SeedSequence(seed), no_progress)
+    except EngineUnsuitable:
+        draws = PatientTransport(**settings).run(model, SeedSequence(seed), no_progress)
+    last = {key: np.moveaxis(value[:RANKS, -1], 0, -1) for key, value in draws.terms.items()}
+    ours = quantities(
+        model, draws.quality[:RANKS, -1].T, draws.tie[:RANKS, -1], draws.variance[:RANKS, -1], last
     )
-    known = {key: np.asarray(truth.more[key])[..., None] for key in kept}
+    known = {key: np.asarray(truth.terms[key])[..., None] for key in last}
     at = truth.quality[:, None], np.array([truth.tie]), np.array([truth.variance])
-    return (ours < told(model, *at, known)).sum(axis=1)
+    return (ours < quantities(model, *at, known)).sum(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["covariates", "order", "groups", "sharpness", "thresholds"])
 def test_truth_is_one_more_draw(name):
     generators = np.random.default_rng(2).spawn(30)
-    judge_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
+    assert_uniform_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_truth_is_one_more_draw_over_a_hundred_studies(name):
     generators = np.random.default_rng(3).spawn(100)
-    judge_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
+    assert_uniform_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
 
 
 # Regressions by another library.
 
 
-def judged_by_columns() -> tuple[Counts, np.ndarray, np.ndarray]:
+def answers_by_columns() -> tuple[Counts, np.ndarray, np.ndarray]:
     """Judgements that two columns explain, and the differences and answers of each."""
     rng = np.random.default_rng(2)
     values = rng.normal(size=(12, 2)) * [1.0, 30.0]
@@ -123,20 +125,20 @@ def judged_by_columns() -> tuple[Counts, np.ndarray, np.ndarray]:
 
 def test_covariates_alone_are_logistic_regression():
     """No ties, next to no random part, flat priors: the mode is statsmodels' estimate."""
-    counts, rows, values = judged_by_columns()
+    counts, rows, values = answers_by_columns()
     witness = sm.Logit(rows[:, 2], rows[:, :2]).fit(disp=False)
     table = {"item": list(MAP.items), "one": values[:, 0], "two": values[:, 1]}
     term = Covariates(table, "one + two", variance=Fixed(1e8))
     model = BradleyTerry(counts, variance=Fixed(1e-10), tie=None, terms=(term,))
-    layers = Layers(model)
-    mode = Climb(layers).mode(np.empty(0), close=1e-12)
-    ours = mode.point[layers.spans[1]] / model.design.columns.sd
+    posterior = HierarchicalPosterior(model)
+    mode = ModeFinder(posterior).mode(np.empty(0), tolerance=1e-12)
+    ours = mode.point[posterior.layer_slices[1]] / model.design.columns.sd
     assert np.allclose(ours, witness.params, rtol=1e-4)
 
 
 def test_coefficients_are_those_of_the_integral():
     """Means and variances on a grid of the logistic likelihood, written out."""
-    counts, rows, values = judged_by_columns()
+    counts, rows, values = answers_by_columns()
     table = {"item": list(MAP.items), "one": values[:, 0], "two": values[:, 1]}
     term = Covariates(table, "one + two", variance=Fixed(1e8))
     model = BradleyTerry(counts, variance=Fixed(1e-10), tie=None, terms=(term,))
@@ -148,9 +150,9 @@ def test_coefficients_are_those_of_the_integral():
     odds = np.where(rows[:, 2:] == 1, 1, -1) * (rows[:, :2] @ grid)
     log = special.log_expit(odds).sum(axis=0)
     weight = special.softmax(log)
-    ours = np.concatenate([draws.more["coefficient"], draws.more["coefficient"] ** 2], axis=-1)
+    ours = np.concatenate([draws.terms["coefficient"], draws.terms["coefficient"] ** 2], axis=-1)
     known = np.concatenate([grid @ weight, grid**2 @ weight])
-    within_chance((ours.mean(axis=(0, 1)) - known) / monte_carlo_error(ours))
+    assert_normal_scores((ours.mean(axis=(0, 1)) - known) / monte_carlo_error(ours))
 
 
 # Seven teams of the American League, Eastern Division, 1987: wins and losses of the home team (row)
@@ -188,17 +190,17 @@ def test_home_advantage_is_the_published_one():
     model = BradleyTerry(
         season(), variance=Fixed(1e6), tie=None, terms=(Order(variance=Fixed(1e6)),)
     )
-    layers = Layers(model)
-    mode = Climb(layers).mode(np.empty(0), close=1e-12)
+    posterior = HierarchicalPosterior(model)
+    mode = ModeFinder(posterior).mode(np.empty(0), tolerance=1e-12)
     quality, advantage = mode.point[:7], mode.point[7]
     assert round(float(advantage), 3) == PUBLISHED_ADVANTAGE
     shares = special.softmax(quality)
     assert dict(zip(TEAMS, np.round(shares, 3), strict=True)) == PUBLISHED_SHARES
 
 
-def test_the_home_advantage_is_found_with_its_published_precision():
+def test_the_home_advantage_has_its_published_precision():
     """A sensible prior hardly moves it: printed standard error 0.13."""
-    tree = fit(BradleyTerry(season(), tie=None, terms=(Order(),)), seed=2)
+    tree = fit(BradleyTerry(season(), tie=None, terms=(Order(),)), rng=2)
     advantage = tree["posterior/order"].sel(advantage="first")
     assert float(advantage.mean()) == pytest.approx(PUBLISHED_ADVANTAGE, abs=0.13 / 4)
     assert float(advantage.std()) == pytest.approx(0.13, abs=0.13 / 5)
@@ -208,7 +210,7 @@ def test_the_home_advantage_is_found_with_its_published_precision():
 
 
 def test_the_tree_has_what_terms_add():
-    tree = fit(model_of("all"), Transport(draws=400), seed=2)
+    tree = fit(model_with_terms("all"), Transport(draws=400), rng=2)
     posterior = tree["posterior"].dataset
     assert posterior["coefficient"].dims == ("chain", "draw", "covariate")
     assert posterior["order"].dims == ("chain", "draw", "advantage")
@@ -221,16 +223,17 @@ def test_the_tree_has_what_terms_add():
         assert posterior[name].dims == ("chain", "draw")
         assert (posterior[name] > 0).all()
     assert (posterior["explained"] < 1).all()
-    said = json.loads(tree.attrs["model"])["terms"]
-    for word in ("covariates x", "order", "groups", "sharpness", "thresholds"):
-        assert word in said
+    terms = json.loads(tree.attrs["model"])["terms"]
+    kinds = ["covariates", "order", "groups", "sharpness", "thresholds"]
+    assert [term["kind"] for term in terms] == kinds
+    assert terms[0]["formula"] == "x"
 
 
 def test_diagnostics_look_at_what_terms_add():
     """Sharpnesses that never agree spoil the worst figures of a fit."""
     from tiewise.posterior.diagnostics import worst
 
-    tree = fit(model_of("sharpness"), Transport(draws=400), seed=2)
+    tree = fit(model_with_terms("sharpness"), Transport(draws=400), rng=2)
     before = worst(tree)
     stuck = tree["posterior/sharpness"]
     stuck.values[: len(stuck) // 4] += 5
@@ -241,18 +244,18 @@ def test_diagnostics_look_at_what_terms_add():
 
 def test_same_seed_same_draws_whatever_the_threads():
     runs = [
-        Transport(draws=400, threads=n).run(model_of("all"), SeedSequence(2), no_progress)
+        Transport(draws=400, threads=n).run(model_with_terms("all"), SeedSequence(2), no_progress)
         for n in (1, 2)
     ]
     assert np.array_equal(runs[0].quality, runs[1].quality)
-    for name, values in runs[0].more.items():
-        assert np.array_equal(values, runs[1].more[name])
+    for name, values in runs[0].terms.items():
+        assert np.array_equal(values, runs[1].terms[name])
 
 
 @pytest.mark.parametrize("name", EVERY_TERM)
 def test_a_draw_costs_few_gradients(name):
     """Counted, not timed: no more steps than eight, and most trajectories accepted."""
-    model = replace(model_of(name), terms=EVERY_TERM[name] or (Order(),))
+    model = replace(model_with_terms(name), terms=EVERY_TERM[name] or (Order(),))
     facts = Transport().run(model, SeedSequence(2), no_progress).facts
     assert facts["steps"] <= 8
     assert facts["acceptance"] > 0.6
@@ -263,56 +266,58 @@ def test_a_draw_costs_few_gradients(name):
 )
 def test_engines_that_know_no_terms_say_so(engine):
     with pytest.raises(InputError, match=f"{engine.name} cannot.*Order.*transport") as refusal:
-        engine.run(model_of("order"), SeedSequence(2), no_progress)
+        engine.run(model_with_terms("order"), SeedSequence(2), no_progress)
     assert "\n" not in str(refusal.value)
 
 
-# Where large steps lead astray.
+# Where large steps are rejected.
 
 
 def means(draws: Draws) -> np.ndarray:
-    parts = [draws.quality, draws.tie[..., None], *draws.more.values()]
+    parts = [draws.quality, draws.tie[..., None], *draws.terms.values()]
     flat = [part.reshape(*part.shape[:2], -1) for part in parts]
     every = np.concatenate(flat, axis=-1)
     every[..., : draws.quality.shape[-1]] -= draws.quality.mean(axis=-1, keepdims=True)
     return every
 
 
-def test_patience_tells_the_same_story():
+@pytest.mark.slow
+def test_small_steps_have_the_same_posterior():
     """Many small steps and few large ones, within Monte Carlo error."""
-    model = model_of("thresholds")
+    model = model_with_terms("thresholds")
     one, two = (
         means(engine(draws=3000, chains=8).run(model, SeedSequence(2), no_progress))
-        for engine in (Transport, Patient)
+        for engine in (Transport, PatientTransport)
     )
     error = np.hypot(monte_carlo_error(one), monte_carlo_error(two))
-    within_chance((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error, LEVEL)
+    assert_normal_scores((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error, LEVEL)
 
 
-def test_fit_turns_to_patience_and_says_so(monkeypatch):
+def test_fit_falls_back_on_small_steps_and_says_so(monkeypatch):
     monkeypatch.setattr(Transport, "steps", (1,))
     monkeypatch.setattr(transport, "ANGLES", (3.0, 3.0, 3.0))
-    monkeypatch.setattr(transport, "POOREST", 0.9)
-    tree = fit(model_of("sharpness"), Transport(draws=400), seed=2)
+    monkeypatch.setattr(transport, "MIN_ACCEPTANCE", 0.9)
+    tree = fit(model_with_terms("sharpness"), Transport(draws=400), rng=2)
     assert tree.attrs["engine"] == "patient-transport"
-    assert any("unsuited" in said for said in json.loads(tree.attrs["warnings"]))
+    assert any("unsuited" in warning for warning in json.loads(tree.attrs["warnings"]))
 
 
 def test_what_cannot_be_explored_is_refused(monkeypatch):
-    monkeypatch.setattr(transport, "POOREST", 1.1)
+    monkeypatch.setattr(transport, "MIN_ACCEPTANCE", 1.1)
     with pytest.raises(InputError, match="cannot be explored well") as refusal:
-        fit(model_of("sharpness"), Transport(draws=400), seed=2)
+        fit(model_with_terms("sharpness"), Transport(draws=400), rng=2)
     assert "\n" not in str(refusal.value)
 
 
 # Real studies.
 
 
+@pytest.mark.slow
 def test_women_and_men_of_dar_es_salaam_see_much_the_same(real):
     """Contrasts are there, and small beside the qualities that both see."""
     counts = read_comparisons(real("data/dar-es-salaam-comparisons.csv")).counts(by="judge_sex")
     prior = Network(Graph.from_edges(real("data/dar-es-salaam-edges.csv")))
-    tree = fit(BradleyTerry(counts, prior, terms=(Groups(),)), seed=2)
+    tree = fit(BradleyTerry(counts, prior, terms=(Groups(),)), rng=2)
     assert tree.attrs["engine"] == "transport"
     assert tree.attrs["rhat_max"] < 1.02
     apart, whole = tree["posterior/contrast_variance"], tree["posterior/variance"]
@@ -322,9 +327,9 @@ def test_women_and_men_of_dar_es_salaam_see_much_the_same(real):
 def test_judges_of_south_yorkshire_tie_very_differently(real):
     """Eight never tied and one tied 58 % of the time: thresholds are in that order."""
     counts = read_comparisons(real("data/south-yorkshire-comparisons.csv")).counts(by="judge")
-    tree = fit(BradleyTerry(counts, Independent(), terms=(Sharpness(), Thresholds())), seed=2)
+    tree = fit(BradleyTerry(counts, Independent(), terms=(Sharpness(), Thresholds())), rng=2)
     assert tree.attrs["rhat_max"] < 1.02
     ties = np.bincount(counts.stratum, counts.ties, len(counts.strata))
-    told = np.bincount(counts.stratum, counts.ties + counts.wins_first + counts.wins_second)
+    answers = np.bincount(counts.stratum, counts.ties + counts.wins_first + counts.wins_second)
     middle = tree["posterior/threshold"].mean(("chain", "draw")).to_numpy()
-    assert middle[(ties == 0) & (told > 20)].max() < middle[np.argmax(ties / told)] / 3
+    assert middle[(ties == 0) & (answers > 20)].max() < middle[np.argmax(ties / answers)] / 3

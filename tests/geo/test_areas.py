@@ -86,10 +86,10 @@ def test_without_names_the_ids_are_the_names():
 @pytest.mark.parametrize(
     ("frame", "options", "words"),
     [
-        (village().rename(columns={"id": "code"}), {}, "--id COLUMN from code, name"),
+        (village().rename(columns={"id": "code"}), {}, "id=COLUMN from code, name"),
         (village(), {"id": "code"}, "no column 'code'; it has id, name"),
-        (village(), {"group": "borough"}, "no column 'borough'.*--group COLUMN"),
-        (village(), {"id": "name"}, "'Ashby' occurs 2 times.*--id COLUMN"),
+        (village(), {"group": "borough"}, "no column 'borough'.*group=COLUMN"),
+        (village(), {"id": "name"}, "'Ashby' occurs 2 times.*id=COLUMN"),
         (village(id=["a", None, "c"]), {}, "area 2 of 3 has no id"),
         (village(id=[1, np.nan, 3]), {}, "area 2 of 3 has no id"),
         (with_shape(None), {}, r"no geometry for area '20' \(Denton\)"),
@@ -99,9 +99,9 @@ def test_without_names_the_ids_are_the_names():
     ],
 )
 def test_a_map_that_cannot_be_says_why_in_one_line(frame, options, words):
-    with pytest.raises(InputError, match=words) as told:
+    with pytest.raises(InputError, match=words) as error:
         Areas.read(frame, **options)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_file_that_is_no_map_says_so(tmp_path):
@@ -110,9 +110,9 @@ def test_a_file_that_is_no_map_says_so(tmp_path):
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as archive:
         archive.writestr("readme.txt", "no map here")
     for path in (*tmp_path.iterdir(), tmp_path / "absent.gpkg", tmp_path):
-        with pytest.raises(InputError, match=path.name) as told:
+        with pytest.raises(InputError, match=path.name) as error:
             Areas.read(path)
-        assert "\n" not in str(told.value)
+        assert "\n" not in str(error.value)
 
 
 def test_a_table_without_shapes_is_no_map(tmp_path):
@@ -194,7 +194,7 @@ def test_polygons_are_made_from_rings_with_holes():
 @pytest.mark.parametrize("seed", range(4))
 def test_a_made_up_county_is_whole(seed):
     """Wards neither overlap nor leave gaps; names are distinct; four boroughs in one piece each."""
-    county = Areas.made_up(60, seed=seed)
+    county = Areas.synthetic(60, rng=seed)
     assert county.items == tuple(str(k) for k in range(1, 61))
     assert len(set(county.names)) == 60
     shapes = county.geometry
@@ -209,7 +209,7 @@ def test_a_made_up_county_is_whole(seed):
 
 
 def test_the_same_seed_makes_the_same_county():
-    one, two, other = (Areas.made_up(20, seed=seed) for seed in (7, 7, 8))
+    one, two, other = (Areas.synthetic(20, rng=seed) for seed in (7, 7, 8))
     assert one.geometry.to_wkb().tolist() == two.geometry.to_wkb().tolist()
     assert (one.names, one.groups) == (two.names, two.groups)
     assert one.names != other.names
@@ -218,7 +218,7 @@ def test_the_same_seed_makes_the_same_county():
 
 def test_a_county_of_two_wards_is_refused():
     with pytest.raises(InputError, match="4 wards or more"):
-        Areas.made_up(2, seed=1)
+        Areas.synthetic(2, rng=1)
 
 
 def test_importing_areas_and_graph_loads_no_map_library():
@@ -226,8 +226,10 @@ def test_importing_areas_and_graph_loads_no_map_library():
         "import sys, tiewise.geo.areas, tiewise.geo.graph, tiewise.workflows.datasets; "
         "print([m for m in ('geopandas', 'libpysal', 'shapely', 'rdata') if m in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "[]"
 
 
 @needs_studies

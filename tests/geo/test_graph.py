@@ -87,7 +87,7 @@ def test_areas_already_read_serve_as_well():
 
 
 def test_a_made_up_county_hangs_together():
-    graph = Graph.from_areas(Areas.made_up(80, seed=3))
+    graph = Graph.from_areas(Areas.synthetic(80, rng=3))
     assert len(graph.components()) == 1
 
 
@@ -136,9 +136,9 @@ def test_items_given_are_all_there_in_their_order():
 def test_edges_that_cannot_be_are_named_with_their_line(tmp_path, text, words):
     path = tmp_path / "edges.csv"
     path.write_text(text)
-    with pytest.raises(InputError, match=words) as told:
+    with pytest.raises(InputError, match=words) as error:
         Graph.from_edges(path)
-    assert str(path) in str(told.value)
+    assert str(path) in str(error.value)
 
 
 def test_an_edge_to_a_stranger_is_refused():

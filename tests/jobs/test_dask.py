@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jobs.test_run import NUMBER, often, results, tasks
-from support import tasks as errands
+from support import tasks as jobs
+from support.tasks import NUMBER, result_bytes, start_counts, study_tasks
 from tiewise.errors import InputError
-from tiewise.jobs import workers as crews
+from tiewise.jobs import workers as worker_module
 from tiewise.jobs.journal import Journal
-from tiewise.jobs.run import Crew, Task, carry_out
+from tiewise.jobs.run import Task, WorkerPool, run_tasks
 from tiewise.jobs.tables import RESULTS
 
 distributed = pytest.importorskip("distributed")
@@ -41,7 +41,7 @@ def running(*command: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.terminate()
-            process.wait(errands.PATIENCE)
+            process.wait(jobs.PATIENCE)
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def worker(address: str, threads: str, log: Path) -> Iterator[None]:
 
 
 def until(words: str, log: Path) -> None:
-    ends = time.monotonic() + errands.PATIENCE
+    ends = time.monotonic() + jobs.PATIENCE
     while words not in log.read_text(encoding="utf-8"):
         assert time.monotonic() < ends, log.read_text(encoding="utf-8")
         time.sleep(0.05)
@@ -87,23 +87,23 @@ def test_a_cluster_finds_the_same_bytes_as_one_process_even_if_a_worker_is_kille
     tmp_path, cluster, capfd
 ):
     (tmp_path / "here").mkdir()
-    expected = results(tmp_path / "here", tasks(tmp_path / "here"), Crew(1))
+    expected = result_bytes(tmp_path / "here", study_tasks(tmp_path / "here"), WorkerPool(1))
     (tmp_path / "there").mkdir()
-    todo = tasks(tmp_path / "there")
-    assert results(tmp_path / "there", todo, Crew(dask=cluster)) == expected
-    assert often(tmp_path / "there") == dict.fromkeys(range(NUMBER), 1)
+    tasks = study_tasks(tmp_path / "there")
+    assert result_bytes(tmp_path / "there", tasks, WorkerPool(dask=cluster)) == expected
+    assert start_counts(tmp_path / "there") == dict.fromkeys(range(NUMBER), 1)
     (tmp_path / "killed").mkdir()
-    todo = tasks(tmp_path / "killed")
-    todo[3] = Task(todo[3].name, {**todo[3].about, "dies": str(tmp_path / "died")})
-    assert results(tmp_path / "killed", todo, Crew(dask=cluster)) == expected
+    tasks = study_tasks(tmp_path / "killed")
+    tasks[3] = Task(tasks[3].name, {**tasks[3].inputs, "dies": str(tmp_path / "died")})
+    assert result_bytes(tmp_path / "killed", tasks, WorkerPool(dask=cluster)) == expected
     assert (tmp_path / "died").exists()
-    assert often(tmp_path / "killed")[3] > 1
+    assert start_counts(tmp_path / "killed")[3] > 1
     assert capfd.readouterr() == ("", "")
 
 
 def test_failing_and_deadly_tasks_are_named_and_the_others_are_done(cluster, capfd):
-    todo = [Task(f"task {k}", {"deadly": k == 1} if k != 2 else {}) for k in range(5)]
-    done = carry_out(errands.deadly, todo, seed=1, crew=Crew(dask=cluster))
+    tasks = [Task(f"task {k}", {"deadly": k == 1} if k != 2 else {}) for k in range(5)]
+    done = run_tasks(jobs.deadly, tasks, seed=1, pool=WorkerPool(dask=cluster))
     assert [one.name for one in done if one.error] == ["task 1", "task 2"]
     assert done[1].error == "its worker ended in the middle of it, each time it was tried"
     assert str(done[2].error).startswith("KeyError: 'deadly'")
@@ -112,8 +112,8 @@ def test_failing_and_deadly_tasks_are_named_and_the_others_are_done(cluster, cap
 
 
 def test_tasks_that_are_threads_of_one_worker_have_one_blas_thread(cluster):
-    todo = [Task(str(k), {}) for k in range(8)]
-    done = carry_out(errands.threads, todo, seed=1, crew=Crew(dask=cluster))
+    tasks = [Task(str(k), {}) for k in range(8)]
+    done = run_tasks(jobs.threads, tasks, seed=1, pool=WorkerPool(dask=cluster))
     assert all(one.rows for one in done)
     assert {row["threads"] for one in done for row in one.rows} == {1}
 
@@ -122,16 +122,16 @@ def test_tasks_that_are_threads_of_one_worker_have_one_blas_thread(cluster):
 def test_the_example_of_the_page_finds_the_same_here_and_there(tmp_path, cluster):
     """A script's own function goes to the workers, which cannot import the script."""
     example = Path(__file__).parents[2] / "docs" / "examples" / "on_a_cluster.py"
-    told = []
+    runs = []
     for name, address in (("here", []), ("there", [cluster])):
         command = [sys.executable, str(example), str(tmp_path / name), *address]
-        told.append(subprocess.run(command, capture_output=True, text=True, check=True))
-    assert [one.stderr for one in told] == ["", ""]
-    assert told[0].stdout == told[1].stdout
+        runs.append(subprocess.run(command, capture_output=True, text=True, check=True))
+    assert [one.stderr for one in runs] == ["", ""]
+    assert runs[0].stdout == runs[1].stdout
     here, there = ((tmp_path / name / RESULTS).read_bytes() for name in ("here", "there"))
     assert here == there
-    found = dict(re.findall(r"^(\d+) +([\d.]+)$", told[0].stdout, re.MULTILINE))
-    assert 0 < float(found["50"]) < float(found["200"]) <= 1
+    correlations = dict(re.findall(r"^(\d+) +([\d.]+)$", runs[0].stdout, re.MULTILINE))
+    assert 0 < float(correlations["50"]) < float(correlations["200"]) <= 1
 
 
 def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
@@ -139,7 +139,7 @@ def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
     monkeypatch.setattr(np, "__version__", "1.0")
     words = rf"^the Dask worker at \S+ has numpy {re.escape(there)}, here it is 1.0; install"
     with pytest.raises(InputError, match=words):
-        carry_out(errands.kinds, [Task("a", {})], seed=1, crew=Crew(dask=cluster))
+        run_tasks(jobs.kinds, [Task("a", {})], seed=1, pool=WorkerPool(dask=cluster))
 
 
 # Where there is no cluster.
@@ -147,22 +147,22 @@ def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
 
 def complaint(address: str) -> str:
     with pytest.raises(InputError) as caught:
-        carry_out(errands.kinds, [Task("a", {})], seed=1, crew=Crew(dask=address))
+        run_tasks(jobs.kinds, [Task("a", {})], seed=1, pool=WorkerPool(dask=address))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "ftp://127.0.0.1:1", "tcp://x:y"])
 def test_an_address_without_a_scheduler_is_told_in_a_line(address, monkeypatch, capfd):
-    monkeypatch.setattr(crews, "KNOCKING", 1)
-    said = complaint(address)
-    assert said.startswith(f"no Dask scheduler answers at {address!r} (")
-    assert said.endswith("start one with `dask scheduler`, or leave --dask out")
+    monkeypatch.setattr(worker_module, "CONNECT_SECONDS", 1)
+    message = complaint(address)
+    assert message.startswith(f"no Dask scheduler answers at {address!r} (")
+    assert message.endswith("start one with `dask scheduler`, or leave dask= out")
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_cluster_without_workers_is_told_in_a_line(tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(crews, "GATHERING", 1)
+    monkeypatch.setattr(worker_module, "WORKER_SECONDS", 1)
     with scheduler(tmp_path) as (address, _):
         assert complaint(address) == (
             f"the Dask cluster at {address!r} has no worker; start some with "
@@ -178,29 +178,29 @@ def test_a_scheduler_that_goes_away_is_told_in_a_line(tmp_path, capfd):
     for folder in (done, never):
         folder.mkdir()
     (done / "go").touch()
-    todo = [
+    tasks = [
         Task(str(k), {"number": k, "folder": str(folder)}) for k, folder in enumerate([done, never])
     ]
     journal = Journal(tmp_path / "journal.jsonl", {})
     with scheduler(tmp_path) as (address, process), worker(address, "2", tmp_path / "worker.log"):
 
-        def watch(_what: str, finished: int, _total: int) -> None:
+        def progress(_what: str, finished: int, _total: int) -> None:
             if finished:
                 process.kill()
 
-        crew = Crew(dask=address)
+        pool = WorkerPool(dask=address)
         with pytest.raises(InputError) as caught:
-            carry_out(errands.waiting, todo, seed=1, journal=journal, crew=crew, progress=watch)
+            run_tasks(jobs.waiting, tasks, seed=1, journal=journal, pool=pool, progress=progress)
     assert str(caught.value) == (
         f"the Dask scheduler at {address!r} went away; start it and the same command again, which "
         "goes on where it was"
     )
-    assert list(journal.done) == ["0"]
+    assert list(journal.records) == ["0"]
     assert capfd.readouterr() == ("", "")
 
 
 def test_without_dask_the_way_out_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert complaint("127.0.0.1:1") == (
-        "--dask needs Dask, which is not installed: pip install 'tiewise[dask]'"
+        "dask= needs Dask, which is not installed: pip install 'tiewise[dask]'"
     )

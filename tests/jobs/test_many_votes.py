@@ -17,7 +17,7 @@ import pytest
 
 from tiewise.data.comparisons import read_comparisons
 from tiewise.model import simulate
-from tiewise.workflows.simulate import make_up
+from tiewise.workflows.simulate import write_simulated_study
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
@@ -28,27 +28,28 @@ EXAMPLES = ROOT / "docs" / "examples"
 
 @pytest.fixture
 def in_parts(monkeypatch):
-    monkeypatch.setattr(simulate, "PART", 64)
+    monkeypatch.setattr(simulate, "BATCH", 64)
 
 
 @pytest.mark.usefixtures("in_parts")
 def test_parquet_holds_the_same_judgements_as_csv(tmp_path):
     """Parts or not, in either kind of file: column by column, row by row."""
     for name, parquet in (("a", False), ("b", True)):
-        make_up(
-            tmp_path / name, items=9, comparisons=300, judges=7, skip=0.1, seed=4, parquet=parquet
+        write_simulated_study(
+            tmp_path / name, items=9, comparisons=300, judges=7, skip=0.1, rng=4, parquet=parquet
         )
-    told = pd.read_csv(tmp_path / "a" / "comparisons.csv", dtype=str, keep_default_na=False)
-    kept = pd.read_parquet(tmp_path / "b" / "comparisons.parquet")
-    assert kept["comparison_id"].tolist() == list(range(1, 301))
-    pd.testing.assert_frame_equal(kept.astype(object).fillna("").astype(str), told.astype(str))
+    csv_rows = pd.read_csv(tmp_path / "a" / "comparisons.csv", dtype=str, keep_default_na=False)
+    parquet_rows = pd.read_parquet(tmp_path / "b" / "comparisons.parquet")
+    assert parquet_rows["comparison_id"].tolist() == list(range(1, 301))
+    as_text = parquet_rows.astype(object).fillna("").astype(str)
+    pd.testing.assert_frame_equal(as_text, csv_rows.astype(str))
     truths = [(tmp_path / name / "truth.csv").read_bytes() for name in "ab"]
     assert truths[0] == truths[1]
 
 
 @pytest.mark.usefixtures("in_parts")
 def test_parquet_is_written_in_groups_of_rows_with_plain_texts(tmp_path):
-    make_up(tmp_path / "votes", items=5, comparisons=200, seed=1, parquet=True)
+    write_simulated_study(tmp_path / "votes", items=5, comparisons=200, rng=1, parquet=True)
     file = pq.ParquetFile(tmp_path / "votes" / "comparisons.parquet")
     groups = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
     assert groups == [64, 64, 64, 8]
@@ -59,8 +60,10 @@ def test_parquet_is_written_in_groups_of_rows_with_plain_texts(tmp_path):
 
 def test_one_kind_of_file_takes_the_place_of_the_other(tmp_path):
     """With --force nothing of an older study is left beside the new one."""
-    make_up(tmp_path / "votes", items=5, comparisons=20, seed=1)
-    make_up(tmp_path / "votes", items=5, comparisons=20, seed=1, parquet=True, force=True)
+    write_simulated_study(tmp_path / "votes", items=5, comparisons=20, rng=1)
+    write_simulated_study(
+        tmp_path / "votes", items=5, comparisons=20, rng=1, parquet=True, force=True
+    )
     names = {path.name for path in (tmp_path / "votes").iterdir()}
     assert names == {"comparisons.parquet", "truth.csv"}
 
@@ -71,7 +74,9 @@ def test_one_kind_of_file_takes_the_place_of_the_other(tmp_path):
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("votes") / "made"
-    make_up(folder, items=6, comparisons=5000, judges=11, skip=0.05, seed=2, parquet=True)
+    write_simulated_study(
+        folder, items=6, comparisons=5000, judges=11, skip=0.05, rng=2, parquet=True
+    )
     return folder / "comparisons.parquet"
 
 
@@ -83,35 +88,35 @@ LAZY = {
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, int]]:
+def collect_calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, int]]:
     """Every lazy frame that is collected, as its library has it, and how many rows it brings."""
-    seen, collect = [], nw.LazyFrame.collect
+    calls, collect = [], nw.LazyFrame.collect
 
-    def spied(frame: nw.LazyFrame[object], *given: object, **named: object) -> object:
-        here = collect(frame, *given, **named)
-        seen.append((nw.to_native(frame), len(here)))
+    def spied(frame: nw.LazyFrame[object], *args: object, **named: object) -> object:
+        here = collect(frame, *args, **named)
+        calls.append((nw.to_native(frame), len(here)))
         return here
 
     monkeypatch.setattr(nw.LazyFrame, "collect", spied)
-    return seen
+    return calls
 
 
 @pytest.mark.parametrize("library", LAZY)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_only_counts_come_home(library, votes, asked):
+def test_only_counts_come_home(library, votes, collect_calls):
     """All that a lazy frame is asked for are kinds of row, and once more for judges."""
     counts = read_comparisons(LAZY[library](votes)).counts()
     table = pd.read_parquet(votes)
     kinds = table.groupby(["item_1_id", "item_2_id", "selected_item_id", "state"], dropna=False)
-    assert [rows for _, rows in asked] == [kinds.ngroups, 11]
+    assert [rows for _, rows in collect_calls] == [kinds.ngroups, 11]
     assert counts.comparisons == int((table["state"] != "skipped").sum())
 
 
 @pytest.mark.parametrize("library", ["duckdb", "polars"])
-def test_a_library_plans_a_group_by_over_the_columns_that_matter(library, votes, asked):
+def test_a_library_plans_a_group_by_over_the_columns_that_matter(library, votes, collect_calls):
     """Said by its own account of what it was asked to do."""
     read_comparisons(LAZY[library](votes)).counts()
-    plans = [str(frame.explain()) for frame, _ in asked]  # type: ignore[attr-defined]
+    plans = [str(frame.explain()) for frame, _ in collect_calls]  # type: ignore[attr-defined]
     for plan in plans:
         assert re.search(r"group.?by|aggregate", plan, re.IGNORECASE)
         assert "comparison_id" not in plan
@@ -140,12 +145,12 @@ def test_the_counting_example_counts_alike_everywhere(capsys):
     assert spec.loader is not None
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    told = set()
+    outputs = set()
     for library in ("pandas", *LAZY):
         example.main(library)
-        told.add(capsys.readouterr().out)
-    (said,) = told
-    rows, pairs, judges = map(int, re.findall(r"(\d+) (?:rows|pairs|judges)", said))
+        outputs.add(capsys.readouterr().out)
+    (output,) = outputs
+    rows, pairs, judges = map(int, re.findall(r"(\d+) (?:rows|pairs|judges)", output))
     assert (rows, pairs, judges) == (50_000, 40 * 39 // 2, 200)
 
 

@@ -11,16 +11,17 @@ from scipy import special, stats
 from support.reference_formulas import (
     DIFFERENCE,
     Judgement,
-    chances,
     derivative,
     log_likelihood,
+    rao_kupper_probabilities,
     repeated,
     tally,
 )
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
-from tiewise.model.bradley_terry import BradleyTerry, answer_probabilities
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.likelihood import answer_probabilities
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Fixed
 
@@ -28,9 +29,9 @@ QUALITIES = st.floats(-4, 4)
 TIES = st.floats(0.01, 3)
 
 
-def model_of(said: list[Judgement], size: int, **beliefs: object) -> BradleyTerry:
+def model_of(judgements: list[Judgement], size: int, **beliefs: object) -> BradleyTerry:
     items = [f"item {k}" for k in range(size)]
-    return BradleyTerry(Counts.of(items, **tally(said)), **beliefs)
+    return BradleyTerry(Counts.of(items, **tally(judgements)), **beliefs)
 
 
 @st.composite
@@ -41,27 +42,27 @@ def studies(draw: st.DrawFn) -> tuple[list[Judgement], np.ndarray, float]:
     answer = st.sampled_from(["first", "tie", "second"])
     rows = draw(st.lists(st.tuples(pair, answer), min_size=1, max_size=15))
     quality = draw(st.lists(QUALITIES, min_size=size, max_size=size))
-    return [(*both, said) for both, said in rows], np.array(quality), draw(TIES)
+    return [(*both, judgements) for both, judgements in rows], np.array(quality), draw(TIES)
 
 
 @given(studies())
 @settings(max_examples=60, deadline=None)
 def test_likelihood_is_rao_and_kuppers(study):
-    """The counted likelihood equals the paper's chances multiplied judgement by judgement."""
-    said, quality, tie = study
-    model = model_of(said, len(quality))
+    """The counted likelihood equals the paper's probabilities multiplied judgement by judgement."""
+    judgements, quality, tie = study
+    model = model_of(judgements, len(quality))
     ours = model.log_likelihood(quality[:, None], np.array([tie]))[0]
-    assert ours == pytest.approx(log_likelihood(said, quality, tie), rel=1e-12, abs=1e-12)
+    assert ours == pytest.approx(log_likelihood(judgements, quality, tie), rel=1e-12, abs=1e-12)
 
 
 @given(studies(), st.sampled_from([10.0, 35.0, 42.0]))
 @settings(max_examples=60, deadline=None)
 def test_likelihood_is_rao_and_kuppers_far_apart(study, wide):
     """At gaps of hundreds, where one way of computing gives over to another."""
-    said, quality, tie = study
-    model = model_of(said, len(quality))
+    judgements, quality, tie = study
+    model = model_of(judgements, len(quality))
     ours = model.log_likelihood(wide * quality[:, None], np.array([tie]))[0]
-    longhand = log_likelihood(said, wide * quality, tie)
+    longhand = log_likelihood(judgements, wide * quality, tie)
     # Sums of hundreds lose what a double cannot hold of them.
     assert ours == pytest.approx(longhand, rel=1e-12, abs=1e-11)
 
@@ -69,14 +70,14 @@ def test_likelihood_is_rao_and_kuppers_far_apart(study, wide):
 @pytest.mark.parametrize("times", [1, 2, 3, 40])
 def test_judgements_of_one_pair_add_up(times):
     """A few or many of them: the logarithm of the same product."""
-    said = repeated((0, 1, 2 * times, times, times), (1, 2, 0, 2 * times, times))
+    judgements = repeated((0, 1, 2 * times, times, times), (1, 2, 0, 2 * times, times))
     quality, tie = np.array([0.7, -0.4, 1.9]), 0.6
-    ours = model_of(said, 3).log_likelihood(quality[:, None], np.array([tie]))[0]
-    assert ours == pytest.approx(log_likelihood(said, quality, tie), rel=1e-12)
+    ours = model_of(judgements, 3).log_likelihood(quality[:, None], np.array([tie]))[0]
+    assert ours == pytest.approx(log_likelihood(judgements, quality, tie), rel=1e-12)
     one = model_of(repeated((0, 1, 2, 1, 1), (1, 2, 0, 2, 1)), 3)
     for many, few in zip(
-        slopes(model_of(said, 3), np.append(quality, tie)),
-        slopes(one, np.append(quality, tie)),
+        gradient_of(model_of(judgements, 3), np.append(quality, tie)),
+        gradient_of(one, np.append(quality, tie)),
         strict=True,
     ):
         assert many == pytest.approx(times * few, rel=1e-12)
@@ -85,9 +86,11 @@ def test_judgements_of_one_pair_add_up(times):
 @given(QUALITIES, QUALITIES, TIES)
 @settings(max_examples=60, deadline=None)
 def test_answers_are_rao_and_kuppers(one, two, tie):
-    """The chances of the three answers are the paper's, and one of the three is given."""
+    """The probabilities of the three answers are the paper's, and one of the three is given."""
     ours = answer_probabilities(np.array(one - two), np.array(tie))
-    assert np.allclose(ours, list(chances(one, two, tie).values()), rtol=1e-10, atol=0)
+    assert np.allclose(
+        ours, list(rao_kupper_probabilities(one, two, tie).values()), rtol=1e-10, atol=0
+    )
     assert sum(ours) == pytest.approx(1, abs=1e-14)
 
 
@@ -100,8 +103,8 @@ def test_equals_tie_with_chance_tanh_of_half_the_threshold(tie):
 @settings(max_examples=60, deadline=None)
 def test_only_differences_matter(study, shift):
     """Raising every quality equally leaves the likelihood alone."""
-    said, quality, tie = study
-    model = model_of(said, len(quality))
+    judgements, quality, tie = study
+    model = model_of(judgements, len(quality))
     both = np.column_stack([quality, quality + shift])
     one, other = model.log_likelihood(both, np.array([tie, tie]))
     assert one == pytest.approx(other, rel=1e-10, abs=1e-10)
@@ -111,13 +114,13 @@ def test_only_differences_matter(study, shift):
 @settings(max_examples=40, deadline=None)
 def test_chains_do_not_touch_each_other(study):
     """Several chains side by side give what each gives alone."""
-    said, quality, tie = study
-    model = model_of(said, len(quality))
+    judgements, quality, tie = study
+    model = model_of(judgements, len(quality))
     many, ties = np.column_stack([quality, -quality, 2 * quality]), np.array([tie, 0.3, 2 * tie])
-    together = (model.log_likelihood(many, ties), *model.slopes(many, ties))
+    together = (model.log_likelihood(many, ties), *model.gradient(many, ties))
     for chain in range(3):
         own = many[:, [chain]], ties[[chain]]
-        alone = (model.log_likelihood(*own), *model.slopes(*own))
+        alone = (model.log_likelihood(*own), *model.gradient(*own))
         for part, whole in zip(alone, together, strict=True):
             assert np.array_equal(part[..., 0], whole[..., chain])
 
@@ -126,21 +129,21 @@ def test_chains_do_not_touch_each_other(study):
 @settings(max_examples=40, deadline=None)
 def test_slopes_and_curvature_are_derivatives(study):
     """Of the longhand likelihood, by finite differences; curvature, of the slopes."""
-    said, quality, tie = study
-    model = model_of(said, len(quality))
+    judgements, quality, tie = study
+    model = model_of(judgements, len(quality))
     point = np.append(quality, tie + 0.1)
-    longhand = derivative(lambda p: log_likelihood(said, p[:-1], p[-1]), point)
-    scale = len(said) / point[-1] ** 4
-    assert np.allclose(slopes(model, point), longhand, rtol=0, atol=DIFFERENCE * scale)
-    bends = -derivative(lambda p: slopes(model, p), point)
-    curve = model.curvature(point[:-1], float(point[-1]))
+    longhand = derivative(lambda p: log_likelihood(judgements, p[:-1], p[-1]), point)
+    scale = len(judgements) / point[-1] ** 4
+    assert np.allclose(gradient_of(model, point), longhand, rtol=0, atol=DIFFERENCE * scale)
+    hessian = -derivative(lambda p: gradient_of(model, p), point)
+    curve = model.negative_hessian(point[:-1], float(point[-1]))
     both, cross, own = curve.qualities, curve.quality_and_tie, curve.tie
     ours = np.block([[both, cross[:, None]], [cross[None], np.array([[own]])]])
-    assert np.allclose(ours, bends, rtol=0, atol=DIFFERENCE * scale / point[-1])
+    assert np.allclose(ours, hessian, rtol=0, atol=DIFFERENCE * scale / point[-1])
 
 
-def slopes(model: BradleyTerry, point: np.ndarray) -> np.ndarray:
-    by_quality, by_tie = model.slopes(point[:-1, None], point[-1:])
+def gradient_of(model: BradleyTerry, point: np.ndarray) -> np.ndarray:
+    by_quality, by_tie = model.gradient(point[:-1, None], point[-1:])
     return np.append(by_quality[:, 0], by_tie)
 
 
@@ -148,12 +151,12 @@ def slopes(model: BradleyTerry, point: np.ndarray) -> np.ndarray:
 @settings(max_examples=40, deadline=None)
 def test_without_ties_it_is_logistic_regression(study):
     """δ = 0 and no ties: Bernoulli trials with log-odds the difference in quality."""
-    said, quality, _ = study
-    said = [row for row in said if row[2] != "tie"] or [(0, 1, "first")]
-    model = model_of(said, len(quality), tie=None)
+    judgements, quality, _ = study
+    judgements = [row for row in judgements if row[2] != "tie"] or [(0, 1, "first")]
+    model = model_of(judgements, len(quality), tie=None)
     ours = model.log_likelihood(quality[:, None], np.zeros(1))[0]
-    odds = [quality[one] - quality[two] for one, two, _ in said]
-    won = [answer == "first" for *_, answer in said]
+    odds = [quality[one] - quality[two] for one, two, _ in judgements]
+    won = [answer == "first" for *_, answer in judgements]
     logistic = stats.bernoulli.logpmf(won, special.expit(odds)).sum()
     assert ours == pytest.approx(logistic, rel=1e-10, abs=1e-12)
 
@@ -166,8 +169,8 @@ def test_extreme_gaps_stay_finite(gap, tie):
     model = model_of(repeated((0, 1, 2, 1, 3)), 2)
     quality, ties = np.array([[gap], [0.0]]), np.array([tie])
     assert np.isfinite(model.log_likelihood(quality, ties)).all()
-    assert all(np.isfinite(part).all() for part in model.slopes(quality, ties))
-    curve = model.curvature(quality[:, 0], tie)
+    assert all(np.isfinite(part).all() for part in model.gradient(quality, ties))
+    curve = model.negative_hessian(quality[:, 0], tie)
     assert np.isfinite(curve.weight).all()
     assert np.isfinite([*curve.quality_and_tie, curve.tie]).all()
     assert sum(answer_probabilities(np.array(gap), np.array(tie))) == pytest.approx(1, abs=1e-12)
@@ -183,11 +186,11 @@ def test_far_apart_the_likelihood_is_linear():
 
 
 def test_ties_are_refused_where_there_are_none():
-    said = repeated((0, 1, 1, 2, 1))
+    judgements = repeated((0, 1, 1, 2, 1))
     with pytest.raises(InputError, match="2 ties.*without_ties"):
-        model_of(said, 2, tie=None)
+        model_of(judgements, 2, tie=None)
     with pytest.raises(InputError, match="2 ties"):
-        model_of(said, 2, tie=Fixed(0))
+        model_of(judgements, 2, tie=Fixed(0))
 
 
 def test_a_variance_of_nothing_is_refused():
@@ -216,7 +219,7 @@ def test_every_item_of_the_prior_is_in_the_model():
 
 
 @pytest.mark.parametrize(
-    ("said", "left_to_prior"),
+    ("judgements", "left_to_prior"),
     [
         (repeated((0, 1, 3, 0, 0), (1, 2, 1, 0, 0), (0, 2, 5, 0, 0)), True),
         (repeated((0, 1, 3, 0, 1)), False),
@@ -224,9 +227,9 @@ def test_every_item_of_the_prior_is_in_the_model():
         (repeated((0, 1, 1, 0, 0), (1, 2, 1, 0, 0), (2, 0, 1, 0, 0)), False),
     ],
 )
-def test_only_ties_and_circles_bound_the_variance(said, left_to_prior):
+def test_only_ties_and_circles_bound_the_variance(judgements, left_to_prior):
     """Else qualities may lie ever further apart in the order of the wins, at no cost."""
-    model = model_of(said, 3)
+    model = model_of(judgements, 3)
     assert model.unbounded_variance() is left_to_prior
     order = np.array([2.0, 1.0, 0.0])[:, None]
     far = model.log_likelihood(order * 600, np.array([1e-9]))[0]

@@ -30,24 +30,24 @@ def columns(formula: str, table: object = TABLE, **how: object):
 
 
 def test_columns_follow_the_items_of_the_model_and_not_the_table():
-    found = columns("deprivation + log(population)")
-    assert found.names == ("deprivation", "log(population)")
-    raw = found.standard * found.sd + found.mean
+    result = columns("deprivation + log(population)")
+    assert result.names == ("deprivation", "log(population)")
+    raw = result.standard * result.sd + result.mean
     assert np.allclose(raw[:, 0], [2, 1, 4, 3])
     assert np.allclose(raw[:, 1], np.log([10, 100, 1000, 10000]))
 
 
 def test_columns_are_standardised():
-    found = columns("deprivation + log(population)")
-    assert np.allclose(found.standard.mean(axis=0), 0)
-    assert np.allclose(found.standard.std(axis=0), 1)
+    result = columns("deprivation + log(population)")
+    assert np.allclose(result.standard.mean(axis=0), 0)
+    assert np.allclose(result.standard.std(axis=0), 1)
 
 
 def test_a_category_has_a_column_fewer_than_levels():
     """Only differences matter, so that the level of all items is no column."""
-    found = columns("kind")
-    assert found.names == ("kind[T.shore]", "kind[T.town]")
-    raw = found.standard * found.sd + found.mean
+    result = columns("kind")
+    assert result.names == ("kind[T.shore]", "kind[T.town]")
+    raw = result.standard * result.sd + result.mean
     assert np.allclose(raw, [[0, 1], [0, 1], [0, 0], [1, 0]])
 
 
@@ -69,12 +69,12 @@ def test_every_kind_of_table_says_the_same(table):
 
 def test_the_column_of_items_can_be_named():
     table = TABLE.rename(columns={"item": "ward"})
-    found = columns("deprivation", table, item="ward")
-    assert np.allclose(found.standard, columns("deprivation").standard)
+    result = columns("deprivation", table, item="ward")
+    assert np.allclose(result.standard, columns("deprivation").standard)
 
 
 @pytest.mark.parametrize(
-    ("table", "formula", "said"),
+    ("table", "formula", "message"),
     [
         (TABLE.iloc[1:], "deprivation", "lack 1 item.*'1'"),
         (pd.concat([TABLE, TABLE.iloc[:1]]), "deprivation", "'1' more than once"),
@@ -89,8 +89,8 @@ def test_the_column_of_items_can_be_named():
         ("covariates.csv", "deprivation", "not str"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_line(table, formula, said):
-    with pytest.raises(InputError, match=said) as refusal:
+def test_what_cannot_be_is_refused_in_one_line(table, formula, message):
+    with pytest.raises(InputError, match=message) as refusal:
         columns(formula, table)
     assert "\n" not in str(refusal.value)
 

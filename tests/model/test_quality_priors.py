@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import sparse
 from scipy.linalg import expm
 from scipy.spatial.distance import pdist, squareform
 
-from support.reference_formulas import DIFFERENCE, derivative
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
-from tiewise.model import scalar_priors
-from tiewise.model.quality_priors import Covariance, Distance, Independent, Network, Precision
-from tiewise.model.scalar_priors import (
-    TIE_PRIORS,
-    VARIANCE_PRIORS,
-    Exponential,
-    Fixed,
-    Gamma,
-    HalfNormal,
-    HalfNormalSpread,
-    InverseGamma,
-    Threshold,
-    Uniform,
-    say,
-    spoken,
+from tiewise.model import QUALITY_PRIORS
+from tiewise.model.distance_prior import Distance
+from tiewise.model.quality_priors import (
+    Covariance,
+    Independent,
+    Network,
+    Precision,
+    describe_quality_prior,
+    quality_prior_class,
 )
+from tiewise.posterior.earlier_versions import current_model
 
 ITEMS = ("a", "b", "c", "d", "e")
 PLACES = np.array([[0.0, 0.0], [1.0, 0.5], [2.5, 0.0], [0.0, 3.0], [4.0, 4.0]])
@@ -44,9 +40,9 @@ def laplacian(graph: Graph) -> np.ndarray:
 
 
 def network_by_expm(graph: Graph) -> np.ndarray:
-    grown = expm(graph.adjacency().toarray())
-    unit = np.diag(np.diag(grown) ** -0.5)
-    return unit @ grown @ unit
+    exponential = expm(graph.adjacency().toarray())
+    unit = np.diag(np.diag(exponential) ** -0.5)
+    return unit @ exponential @ unit
 
 
 def kernel(shape: str, apart: np.ndarray) -> np.ndarray:
@@ -191,166 +187,38 @@ def test_reach_left_out_is_twice_the_typical_step():
     assert Distance(PLACES, ITEMS).reach == pytest.approx(2 * np.median(nearest))
 
 
-# Priors of the threshold δ.
-
-TIES = {
-    "exponential": (Exponential(2.0), stats.expon(scale=0.5)),
-    "gamma": (Gamma(2.0, 3.0), stats.gamma(2, scale=1 / 3)),
-    "gamma below one": (Gamma(0.5, 1.0), stats.gamma(0.5)),
-    "half-normal": (HalfNormal(0.7), stats.halfnorm(scale=0.7)),
-    "uniform": (Uniform(0.0, 1.5), stats.uniform(0, 1.5)),
-    "uniform above": (Uniform(0.2, 0.9), stats.uniform(0.2, 0.7)),
-}
-INSIDE = np.array([0.25, 0.4, 0.63, 0.85])
+# By name, and as data.
 
 
-@pytest.mark.parametrize("name", TIES)
-def test_tie_priors_have_scipys_density(name):
-    """Up to a constant; slope and bend are its derivatives."""
-    prior, known = TIES[name]
-    difference = prior.log_density(INSIDE) - known.logpdf(INSIDE)
-    assert np.allclose(difference, difference[0], atol=1e-12)
-    slope = np.diag(derivative(known.logpdf, INSIDE))
-    assert np.allclose(prior.slope(INSIDE), slope, atol=DIFFERENCE)
-    assert np.allclose(prior.bend(INSIDE), np.diag(derivative(prior.slope, INSIDE)), atol=1e-7)
-
-
-@pytest.mark.parametrize("unit", [0.05, 1.0])
-@pytest.mark.parametrize("name", TIES)
-def test_line_and_threshold_round_trip(name, unit):
-    line = Threshold(TIES[name][0], unit)
-    for tie in INSIDE:
-        there = line.from_line(np.array([line.to_line(tie)]))
-        assert there.tie[0] == pytest.approx(tie, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", TIES)
-def test_line_stays_inside_the_support(name):
-    prior, known = TIES[name]
-    tie = Threshold(prior, 0.3).from_line(np.linspace(-30, 30, 13)).tie
-    assert (tie >= known.support()[0]).all()
-    assert (tie <= known.support()[1]).all()
-    assert (np.diff(tie) >= 0).all()
-
-
-@pytest.mark.parametrize("unit", [0.05, 1.0])
-@pytest.mark.parametrize("name", TIES)
-def test_line_knows_its_jacobian(name, unit):
-    """Every derivative of `OnLine` is that of the one before it."""
-    threshold = Threshold(TIES[name][0], unit)
-    line = np.array([-2.0, -0.3, 0.1, 1.1])
-    there = threshold.from_line(line)
-
-    def by_t(part):
-        return np.diag(derivative(lambda t: getattr(threshold.from_line(t), part), line))
-
-    assert np.allclose(there.by_t, by_t("tie"), atol=DIFFERENCE)
-    assert np.allclose(there.by_t_twice, by_t("by_t"), atol=DIFFERENCE)
-    assert np.allclose(there.log_stretch, np.log(by_t("tie")), atol=1e-7)
-    assert np.allclose(there.log_stretch_by_t, by_t("log_stretch"), atol=DIFFERENCE)
-    assert np.allclose(there.log_stretch_by_t_twice, by_t("log_stretch_by_t"), atol=DIFFERENCE)
-
-
-@pytest.mark.parametrize("name", TIES)
-def test_a_threshold_passes_its_priors_density_on(name):
-    prior, known = TIES[name]
-    threshold = Threshold(prior, 0.3)
-    difference = threshold.log_density(INSIDE) - known.logpdf(INSIDE)
-    assert np.allclose(difference, difference[0])
-    assert np.allclose(threshold.slope(INSIDE), prior.slope(INSIDE))
-    assert np.allclose(threshold.bend(INSIDE), prior.bend(INSIDE))
-
-
-# Priors of the variance α², through a = log α.
-
-VARIANCES = {
-    "inverse gamma": (InverseGamma(3.0, 2.0), stats.invgamma(3, scale=2)),
-    "paper": (InverseGamma(), stats.invgamma(0.01, scale=0.01)),
-}
-
-
-@pytest.mark.parametrize("name", VARIANCES)
-def test_variance_priors_have_scipys_density(name):
-    """With the Jacobian of α² = e^{2a}, up to a constant."""
-    prior, known = VARIANCES[name]
-    a = np.array([-1.0, -0.2, 0.4, 1.3])
-    witness = known.logpdf(np.exp(2 * a)) + np.log(2 * np.exp(2 * a))
-    difference = prior.log_density(a) - witness
-    assert np.allclose(difference, difference[0], atol=1e-12)
-    assert np.allclose(prior.slope(a), np.diag(derivative(prior.log_density, a)), atol=DIFFERENCE)
-
-
-def test_half_normal_spread_is_of_alpha_not_its_square():
-    prior, a = HalfNormalSpread(0.8), np.array([-1.0, -0.2, 0.4, 1.3])
-    witness = stats.halfnorm(scale=0.8).logpdf(np.exp(a)) + a
-    difference = prior.log_density(a) - witness
-    assert np.allclose(difference, difference[0], atol=1e-12)
-    assert np.allclose(prior.slope(a), np.diag(derivative(prior.log_density, a)), atol=DIFFERENCE)
-
-
-SAMPLERS = {
-    **TIES,
-    "inverse gamma": VARIANCES["inverse gamma"],
-    "half-normal spread": (HalfNormalSpread(0.8), stats.chi2(1, scale=0.64)),
-}
-
-
-def test_samples_come_from_the_densities():
-    """Kolmogorov and Smirnov, over all priors as one family."""
-    rng = np.random.default_rng(2)
-    for prior, known in SAMPLERS.values():
-        draws = [prior.sample(rng) for _ in range(2000)]
-        assert stats.kstest(draws, known.cdf).pvalue > 1e-3 / len(SAMPLERS)
-
-
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
-@pytest.mark.parametrize(
-    "make",
-    [Exponential, HalfNormal, HalfNormalSpread, *(
-        lambda v, kind=kind, k=k: kind(*[v if j == k else 1.0 for j in range(2)])
-        for kind in (Gamma, InverseGamma) for k in range(2)
-    )],
-)  # fmt: skip
-def test_scales_and_shapes_are_positive(make, value):
-    with pytest.raises(InputError, match="positive number"):
-        make(value)
-
-
-@pytest.mark.parametrize("ends", [(1.0, 1.0), (2.0, 1.0), (-1.0, 1.0), (0.0, np.inf), (0, np.nan)])
-def test_uniform_needs_an_interval(ends):
-    with pytest.raises(InputError, match="0 <= low < high"):
-        Uniform(*ends)
-
-
-@pytest.mark.parametrize("value", [-0.1, np.nan, np.inf])
-def test_fixed_values_are_zero_or_more(value):
-    with pytest.raises(InputError, match="0 or more"):
-        Fixed(value)
-    assert Fixed(0.3).sample(np.random.default_rng(2)) == 0.3
-
-
-def test_no_tie_prior_is_left_out():
-    """Every belief about δ in the package is held against SciPy above."""
-    known = {type(prior) for prior, _ in TIES.values()}
-    assert known == set(scalar_priors.TiePrior.__subclasses__())
+@pytest.mark.parametrize("kind", QUALITY_PRIORS)
+def test_the_registry_has_every_prior_under_its_own_name(kind):
+    assert quality_prior_class(kind).kind == kind
 
 
 @pytest.mark.parametrize(
-    ("words", "kinds"),
+    ("prior", "line"),
     [
-        *((f"{name}({numbers})", TIE_PRIORS) for name, numbers in (
-            ("exponential", "0.01"), ("gamma", "2, 3"), ("half-normal", "0.7"),
-            ("uniform", "0.1, 1.2"), ("fixed", "0.5"))),
-        *((f"{name}({numbers})", VARIANCE_PRIORS) for name, numbers in (
-            ("inverse-gamma", "0.01, 0.01"), ("half-normal", "2"), ("fixed", "1"))),
+        (Independent(ITEMS), "independent qualities"),
+        (Network(RING), "network: matrix exponential of 6 borders, unit variances"),
+        (Distance(PLACES, ITEMS, reach=1234.56),
+         "distance between areas: exponential with reach 1235"),
+        (Covariance(some_covariance(), ITEMS), "covariance as given"),
+        (Covariance(some_covariance(), ITEMS, rescale=True),
+         "covariance as given, rescaled to unit variances"),
+        (Precision(np.eye(5), ITEMS), "precision as given"),
+        (Precision(laplacian(RING), ITEMS, sum_to_zero=True),
+         "precision as given, qualities sum to zero"),
     ],
 )  # fmt: skip
-def test_a_prior_says_what_was_said(words, kinds):
-    assert say(spoken(words, kinds)) == words
+def test_a_prior_is_described_from_its_data(prior, line):
+    facts = json.loads(json.dumps(prior.to_dict()))
+    assert facts["kind"] == prior.kind
+    assert describe_quality_prior(facts) == line
+    assert current_model({"quality": line, "variance": "fixed(1)", "tie": "no ties"}) == {
+        "quality": facts | ({"reach": 1235.0} if "reach" in facts else {}),
+        "variance": {"kind": "fixed", "value": 1.0}, "tie": None,
+    }  # fmt: skip
 
 
-def test_a_prior_of_ones_own_says_its_repr():
-    class Stubborn(Exponential):
-        pass
-
-    assert "Stubborn" in say(Stubborn())
+def test_a_prior_of_ones_own_is_described_by_its_text():
+    assert describe_quality_prior({"kind": "tree", "text": "kinship"}) == "kinship"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,37 +11,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from support.reference_formulas import DIFFERENCE, LEVEL, chances, derivative, within_chance
+from support.judge_studies import (
+    GROUP,
+    ITEMS,
+    JUDGES,
+    count_answers,
+    random_answers,
+    term_log_likelihood,
+)
+from support.reference_formulas import (
+    DIFFERENCE,
+    LEVEL,
+    assert_normal_scores,
+    derivative,
+)
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.likelihood import LikelihoodArguments
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread, InverseGamma
-from tiewise.model.simulate import Truth, judged_again
-from tiewise.model.strata import Point
-from tiewise.model.term_design import Design
-from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
+from tiewise.model.scalar_priors import (
+    Exponential,
+    Fixed,
+    HalfNormalSpread,
+    InverseGamma,
+    format_prior,
+)
+from tiewise.model.simulate import Truth, replicate_counts
+from tiewise.model.term_design import TermDesign
+from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds, describe_term
 
-ITEMS, JUDGES = ("a", "b", "c", "d"), ("p", "q", "r")
-GROUP = {"p": "old", "q": "young", "r": "old"}
 EVERY = (Order(), Groups(GROUP), Sharpness(), Thresholds())
-
-
-def said_of(number: int, seed: int = 2) -> list[tuple[int, int, int, str]]:
-    """Judgements (first, second, judge, answer), some of them repeated."""
-    rng = np.random.default_rng(seed)
-    first = rng.integers(4, size=number)
-    second = (first + rng.integers(1, 4, size=number)) % 4
-    answers = np.array(["first", "tie", "second"])[rng.integers(3, size=number)]
-    return list(zip(first, second, rng.integers(3, size=number), answers, strict=True))
-
-
-def counted(said: list[tuple[int, int, int, str]], *, ordered: bool = True) -> Counts:
-    first, second, judge, answer = (np.array(column) for column in zip(*said, strict=True))
-    return Counts.of(
-        ITEMS, first, second, answer == "first", answer == "second", answer == "tie",
-        stratum=judge, strata=JUDGES, ordered=ordered,
-    )  # fmt: skip
 
 
 @st.composite
@@ -59,76 +60,66 @@ def points(draw: st.DrawFn) -> dict[str, np.ndarray]:
     }
 
 
-def longhand(said: list[tuple[int, int, int, str]], at: dict[str, np.ndarray]) -> float:
-    """One judgement after the other, each with its judge's own view."""
-    total = 0.0
-    for one, two, judge, answer in said:
-        group = 1 if GROUP[JUDGES[judge]] == "young" else 0
-        seen = at["quality"] + at["contrast"][group]
-        sharp = at["sharpness"][judge]
-        ahead, behind = sharp * (seen[one] + at["order"][0]), sharp * seen[two]
-        total += np.log(chances(ahead, behind, at["threshold"][judge])[answer])
-    return total
-
-
-def asked(design: Design, at: dict[str, np.ndarray]) -> Point:
+def arguments_at(design: TermDesign, at: dict[str, np.ndarray]) -> LikelihoodArguments:
     more = {name: value[..., None] for name, value in at.items() if name != "quality"}
-    return design.point(at["quality"][:, None], np.ones(1), more)
+    return design.arguments(at["quality"][:, None], np.ones(1), more)
 
 
 @given(points(), st.integers(1, 40), st.sampled_from([1.0, 30.0]))
 @settings(max_examples=60, deadline=None)
 def test_likelihood_is_that_of_each_judges_own_view(at, number, wide):
     """Also at gaps of a hundred, where one way of computing gives over to another."""
-    said = said_of(number)
+    answers = random_answers(number)
     at = at | {"quality": wide * at["quality"]}
-    design = BradleyTerry(counted(said), terms=EVERY).design
-    ours = design.rows.log_likelihood(asked(design, at))[0]
-    assert ours == pytest.approx(longhand(said, at), rel=1e-11, abs=1e-11)
+    design = BradleyTerry(count_answers(answers), terms=EVERY).design
+    ours = design.likelihood.log_likelihood(arguments_at(design, at))[0]
+    assert ours == pytest.approx(term_log_likelihood(answers, at), rel=1e-11, abs=1e-11)
 
 
 @given(points())
 @settings(max_examples=30, deadline=None)
 def test_groups_alone_need_no_loop_of_their_own(at):
     """Two groups with one threshold: the loops of the plain model, on twice the items."""
-    said = said_of(30)
-    design = BradleyTerry(counted(said, ordered=False), terms=(Groups(GROUP),)).design
-    assert not design.rows.apart
+    answers = random_answers(30)
+    design = BradleyTerry(count_answers(answers, ordered=False), terms=(Groups(GROUP),)).design
+    assert not design.likelihood.stratified
     alike = {"order": np.zeros(1), "sharpness": np.ones(3), "threshold": np.ones(3)}
     more = {"contrast": at["contrast"][..., None]}
-    ours = design.rows.log_likelihood(design.point(at["quality"][:, None], np.ones(1), more))[0]
-    assert ours == pytest.approx(longhand(said, at | alike), rel=1e-11, abs=1e-11)
+    ours = design.likelihood.log_likelihood(
+        design.arguments(at["quality"][:, None], np.ones(1), more)
+    )[0]
+    assert ours == pytest.approx(term_log_likelihood(answers, at | alike), rel=1e-11, abs=1e-11)
 
 
-def flat(point: Point) -> np.ndarray:
+def flat(point: LikelihoodArguments) -> np.ndarray:
     return np.concatenate([part[:, 0] for part in point])
 
 
-def unflat(vector: np.ndarray) -> Point:
-    return Point(*(part[:, None] for part in np.split(vector, [8, 11, 14])))
+def unflat(vector: np.ndarray) -> LikelihoodArguments:
+    return LikelihoodArguments(*(part[:, None] for part in np.split(vector, [8, 11, 14])))
 
 
 @given(points(), st.sampled_from([1.0, 30.0]))
 @settings(max_examples=30, deadline=None)
 def test_slopes_are_derivatives_of_the_likelihood(at, wide):
-    design = BradleyTerry(counted(said_of(30)), terms=EVERY).design
-    point = flat(asked(design, at))
+    design = BradleyTerry(count_answers(random_answers(30)), terms=EVERY).design
+    point = flat(arguments_at(design, at))
     point[:8] *= wide
     point[14:] += 0.1
-    differences = derivative(lambda p: design.rows.log_likelihood(unflat(p))[0], point)
+    differences = derivative(lambda p: design.likelihood.log_likelihood(unflat(p))[0], point)
     # Sums of hundreds lose what a double cannot hold of them; thin thresholds bend sharply.
     scale = 30 * wide**2 / point[14:].min() ** 4
-    ours = flat(design.rows.slopes(unflat(point)))
+    ours = flat(design.likelihood.gradient(unflat(point)))
     assert np.allclose(ours, differences, rtol=0, atol=DIFFERENCE * scale)
 
 
 def test_bends_are_derivatives_of_the_slopes():
     """But for those by sharpness, of which those with mean zero are left out."""
-    design = BradleyTerry(counted(said_of(40)), terms=EVERY).design
+    design = BradleyTerry(count_answers(random_answers(40)), terms=EVERY).design
     rng = np.random.default_rng(2)
     point = np.concatenate([rng.normal(size=14), np.exp(rng.normal(size=3) / 3)])
-    bends = -derivative(lambda p: flat(design.rows.slopes(unflat(p))), point)
-    ours = design.rows.bends(unflat(point))
+    bends = -derivative(lambda p: flat(design.likelihood.gradient(unflat(p))), point)
+    ours = design.likelihood.negative_hessian(unflat(point))
     quality, shift, sharp, tie = slice(8), slice(8, 11), slice(11, 14), slice(14, 17)
     blocks = np.block(
         [[ours.laplacians[0], np.zeros((4, 4))], [np.zeros((4, 4)), ours.laplacians[1]]]
@@ -144,16 +135,21 @@ def test_bends_are_derivatives_of_the_slopes():
 
 
 def test_chains_do_not_touch_each_other():
-    design = BradleyTerry(counted(said_of(30)), terms=EVERY).design
+    design = BradleyTerry(count_answers(random_answers(30)), terms=EVERY).design
     rng = np.random.default_rng(2)
     vectors = [np.append(rng.normal(size=14), np.exp(rng.normal(size=3))) for _ in range(3)]
-    together = Point(
+    together = LikelihoodArguments(
         *(np.concatenate(parts, axis=1) for parts in zip(*map(unflat, vectors), strict=True))
     )
-    likelihood, slopes = design.rows.log_likelihood(together), design.rows.slopes(together)
+    likelihood, slopes = (
+        design.likelihood.log_likelihood(together),
+        design.likelihood.gradient(together),
+    )
     for k, vector in enumerate(vectors):
-        assert design.rows.log_likelihood(unflat(vector))[0] == likelihood[k]
-        assert np.array_equal(flat(design.rows.slopes(unflat(vector))), flat(slopes.chain(k)))
+        assert design.likelihood.log_likelihood(unflat(vector))[0] == likelihood[k]
+        assert np.array_equal(
+            flat(design.likelihood.gradient(unflat(vector))), flat(slopes.chain(k))
+        )
 
 
 @pytest.mark.parametrize("number", [2, 3, 5])
@@ -162,7 +158,7 @@ def test_contrasts_are_independent_views_less_their_mean(number):
     names = tuple("pqrst"[:number])
     counts = Counts.of(("a", "b"), [0] * number, [1] * number, [1] * number, [0] * number,
                        stratum=range(number), strata=names)  # fmt: skip
-    Q = Design.of(counts, (Groups(),)).contrasts
+    Q = TermDesign.of(counts, (Groups(),)).contrasts
     assert np.allclose(Q @ Q.T, np.eye(number) - 1 / number)
 
 
@@ -174,16 +170,17 @@ def test_judging_again_has_the_chances_of_the_model():
     counts = Counts.of(ITEMS, [0, 1, 3, 0], [1, 0, 2, 3], [4000] * 4, [0] * 4,
                        stratum=[0, 1, 2, 0], strata=JUDGES, ordered=True)  # fmt: skip
     model = BradleyTerry(counts, variance=InverseGamma(3, 2), tie=Exponential(2.0), terms=EVERY)
-    truth = Truth.of(model, np.random.default_rng(2))
-    again = judged_again(model, truth, np.random.default_rng(3))
-    at = {"quality": truth.quality, **truth.more}
+    truth = Truth.from_model(model, np.random.default_rng(2))
+    again = replicate_counts(model, truth, np.random.default_rng(3))
+    at = {"quality": truth.quality, **truth.terms}
     for row in range(4):
         one, two, judge = again.first[row], again.second[row], again.stratum[row]
         expected = [
-            np.exp(longhand([(one, two, judge, a)], at)) for a in ("first", "tie", "second")
+            np.exp(term_log_likelihood([(one, two, judge, a)], at))
+            for a in ("first", "tie", "second")
         ]
-        seen = [again.wins_first[row], again.ties[row], again.wins_second[row]]
-        assert stats.chisquare(seen, 4000 * np.array(expected)).pvalue > LEVEL / 4
+        observed = [again.wins_first[row], again.ties[row], again.wins_second[row]]
+        assert stats.chisquare(observed, 4000 * np.array(expected)).pvalue > LEVEL / 4
 
 
 def test_a_truth_has_the_spread_of_its_prior():
@@ -193,28 +190,28 @@ def test_a_truth_has_the_spread_of_its_prior():
         Groups(GROUP, variance=Fixed(0.5)), Sharpness(variance=Fixed(0.09)),
         Thresholds(variance=Fixed(0.36)),
     )  # fmt: skip
-    model = BradleyTerry(counted(said_of(9)), Independent(), variance=Fixed(1.0), tie=Fixed(0.7),
-                         terms=terms)  # fmt: skip
-    drawn = [Truth.of(model, rng).more for rng in np.random.default_rng(2).spawn(2000)]
+    counts = count_answers(random_answers(9))
+    model = BradleyTerry(counts, Independent(), variance=Fixed(1.0), tie=Fixed(0.7), terms=terms)
+    truths = [Truth.from_model(model, rng).terms for rng in np.random.default_rng(2).spawn(2000)]
     known = {
         "coefficient": 2.0 / np.std(table["x"]), "order": 0.5, "contrast": np.sqrt(0.5 / 2),
     }  # fmt: skip
-    scores = [drawn_value(drawn, name, lambda x: x) / sd for name, sd in known.items()]
-    scores += [drawn_value(drawn, "sharpness", np.log) / 0.3]
-    scores += [drawn_value(drawn, "threshold", lambda x: np.log(x / 0.7)) / 0.6]
+    scores = [sampled_values(truths, name, lambda x: x) / sd for name, sd in known.items()]
+    scores += [sampled_values(truths, "sharpness", np.log) / 0.3]
+    scores += [sampled_values(truths, "threshold", lambda x: np.log(x / 0.7)) / 0.6]
     z = [np.sqrt(2000 / 2) * (score**2 - 1).mean() for score in scores]
-    within_chance(np.array(z))
+    assert_normal_scores(np.array(z))
 
 
-def drawn_value(drawn, name, of):
-    return np.array([of(np.ravel(more[name])[0]) for more in drawn])
+def sampled_values(truths, name, of):
+    return np.array([of(np.ravel(more[name])[0]) for more in truths])
 
 
 # What cannot be.
 
 
 @pytest.mark.parametrize(
-    ("terms", "said"),
+    ("terms", "answers"),
     [
         ((Order(), Order()), "Order is given 2 times"),
         ((Groups({"p": "x", "q": "y"}),), "no group is given for 'r'"),
@@ -223,31 +220,31 @@ def drawn_value(drawn, name, of):
         ((Groups(prior=Independent(("z",))),), "other items"),
     ],
 )
-def test_terms_that_cannot_be_are_refused(terms, said):
-    with pytest.raises(InputError, match=said):
-        BradleyTerry(counted(said_of(9)), terms=terms)
+def test_terms_that_cannot_be_are_refused(terms, answers):
+    with pytest.raises(InputError, match=answers):
+        BradleyTerry(count_answers(random_answers(9)), terms=terms)
 
 
 def test_order_needs_to_know_who_was_first():
     with pytest.raises(InputError, match="ordered=True"):
-        BradleyTerry(counted(said_of(9), ordered=False), terms=(Order(),))
+        BradleyTerry(count_answers(random_answers(9), ordered=False), terms=(Order(),))
 
 
 @pytest.mark.parametrize("term", [Sharpness(), Thresholds()])
 def test_judges_are_told_apart_only_where_they_are_counted_apart(term):
     with pytest.raises(InputError, match="by='judge'"):
-        BradleyTerry(counted(said_of(9)).pooled(), terms=(term,))
+        BradleyTerry(count_answers(random_answers(9)).pooled(), terms=(term,))
 
 
 def test_thresholds_need_ties():
-    counts = counted(said_of(9)).without_ties()
+    counts = count_answers(random_answers(9)).without_ties()
     with pytest.raises(InputError, match="has none"):
         BradleyTerry(counts, tie=None, terms=(Thresholds(),))
 
 
 def test_a_model_can_be_copied_with_other_counts():
-    model = BradleyTerry(counted(said_of(9)), terms=EVERY, variance=InverseGamma(3, 2))
-    other = replace(model, counts=counted(said_of(20, seed=3)))
+    model = BradleyTerry(count_answers(random_answers(9)), terms=EVERY, variance=InverseGamma(3, 2))
+    other = replace(model, counts=count_answers(random_answers(20, seed=3)))
     assert other.terms == model.terms
     assert other.design.counts.comparisons == 20
 
@@ -255,4 +252,6 @@ def test_a_model_can_be_copied_with_other_counts():
 def test_every_term_says_what_it_is():
     table = {"item": list(ITEMS), "x": [1.0, 2.0, 4.0, 8.0]}
     for term in (*EVERY, Covariates(table, "x", variance=HalfNormalSpread(1.0))):
-        assert "half-normal" in term.describe() or "fixed" in term.describe()
+        facts = json.loads(json.dumps(term.to_dict()))
+        assert facts["kind"] == type(term).__name__.lower()
+        assert format_prior(facts["variance"]) in describe_term(facts)

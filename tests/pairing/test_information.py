@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm, spearmanr
 
-from tiewise.model.bradley_terry import answer_probabilities
-from tiewise.pairing.information import information, worth
+from tiewise.model.likelihood import answer_probabilities
+from tiewise.pairing.information import expected_variance_reduction, information
 
 DRAWS = 200_000
 
@@ -21,7 +21,7 @@ def posterior(seed: int, size: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=size), root @ root.T + 0.1 * np.eye(size)
 
 
-def drawn(mean, covariance, seed=2) -> np.ndarray:
+def draws_of(mean, covariance, seed=2) -> np.ndarray:
     return np.random.default_rng(seed).multivariate_normal(mean, covariance, size=DRAWS)
 
 
@@ -29,14 +29,14 @@ def ranks(quality: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(quality, axis=1), axis=1).astype(float)
 
 
-def refitted(quality, target, pair, tie) -> float:
+def variance_lost(quality, target, pair, tie) -> float:
     """Variance of the target now, less its variance after an answer, averaged over answers."""
     gap = quality[:, pair[0]] - quality[:, pair[1]]
     after = 0.0
-    for chance in answer_probabilities(gap, np.asarray(tie))[:: 1 if tie else 2]:
-        weight = chance / chance.sum()
+    for probability in answer_probabilities(gap, np.asarray(tie))[:: 1 if tie else 2]:
+        weight = probability / probability.sum()
         middle = weight @ target
-        after += chance.mean() * float((weight @ target**2 - middle**2).sum())
+        after += probability.mean() * float((weight @ target**2 - middle**2).sum())
     return float(target.var(axis=0).sum()) - after
 
 
@@ -44,26 +44,27 @@ def refitted(quality, target, pair, tie) -> float:
 def test_worth_is_the_variance_that_a_refit_would_lose(tie):
     """Exactly so for qualities: a batch of draws, weighted, is the posterior after an answer."""
     mean, covariance = posterior(2, 5)
-    told = worth(mean, covariance, tie, of="qualities")
-    batches = np.array_split(drawn(mean, covariance), 20)
+    info = expected_variance_reduction(mean, covariance, tie, of="qualities")
+    batches = np.array_split(draws_of(mean, covariance), 20)
     for pair in combinations(range(5), 2):
         lost = [
-            refitted(part, part - part.mean(axis=1, keepdims=True), pair, tie) for part in batches
+            variance_lost(part, part - part.mean(axis=1, keepdims=True), pair, tie)
+            for part in batches
         ]
         error = np.std(lost, ddof=1) / np.sqrt(len(lost))
         # Two parts in a thousand are for reading between the places of a table.
-        assert abs(told[pair] - np.mean(lost)) < 4 * error + 0.002 * told[pair]
+        assert abs(info[pair] - np.mean(lost)) < 4 * error + 0.002 * info[pair]
 
 
 def test_worth_in_ranks_orders_pairs_as_a_refit_would():
     """There it is the part of the loss that a straight line explains, so never much more."""
     mean, covariance = posterior(3, 8)
-    told = worth(mean, covariance, 0.5)
-    quality = drawn(mean, covariance)
+    info = expected_variance_reduction(mean, covariance, 0.5)
+    quality = draws_of(mean, covariance)
     place = ranks(quality)
     pairs = list(combinations(range(8), 2))
-    lost = np.array([refitted(quality, place, pair, 0.5) for pair in pairs])
-    mine = np.array([told[pair] for pair in pairs])
+    lost = np.array([variance_lost(quality, place, pair, 0.5) for pair in pairs])
+    mine = np.array([info[pair] for pair in pairs])
     assert spearmanr(mine, lost).statistic > 0.95
     assert np.argmax(mine) in np.argsort(lost)[-3:]
     assert mine.sum() < 1.05 * lost.sum()
@@ -72,45 +73,45 @@ def test_worth_in_ranks_orders_pairs_as_a_refit_would():
 def test_information_is_the_integral_over_the_uncertain_difference():
     """Adaptive quadrature, with derivatives by finite differences, at places off the grid."""
     gaps, spreads = np.array([0.0, 0.37, 1.9, 5.2]), np.array([0.31, 1.27, 0.77, 2.9])
-    told = information(gaps, spreads, 0.7)
-    for gap, spread, found in zip(gaps, spreads, told, strict=True):
+    info = information(gaps, spreads, 0.7)
+    for gap, spread, value in zip(gaps, spreads, info, strict=True):
         expected = 0.0
         for k in range(3):
 
-            def chance(d, k=k):
+            def probability(d, k=k):
                 return float(answer_probabilities(np.array(d), np.array(0.7))[k])
 
-            def mean(g, chance=chance, spread=spread):
+            def mean(g, probability=probability, spread=spread):
                 ends = (g - 9 * spread, g + 9 * spread)
-                return quad(lambda d: chance(d) * norm.pdf(d, g, spread), *ends, limit=200)[0]
+                return quad(lambda d: probability(d) * norm.pdf(d, g, spread), *ends, limit=200)[0]
 
             expected += ((mean(gap + 1e-3) - mean(gap - 1e-3)) / 2e-3) ** 2 / mean(gap)
-        assert found == pytest.approx(expected, rel=0.01)
+        assert value == pytest.approx(expected, rel=0.01)
 
 
 def test_information_is_fishers_where_the_difference_is_known():
     """Without ties that is the variance of the answer, σ(1 − σ)."""
     gap = np.linspace(0, 3, 7)
     sigma = 1 / (1 + np.exp(-gap))
-    told = information(gap, np.full(7, 1e-4), 0.0)
-    np.testing.assert_allclose(told, sigma * (1 - sigma), rtol=2e-3)
+    info = information(gap, np.full(7, 1e-4), 0.0)
+    np.testing.assert_allclose(info, sigma * (1 - sigma), rtol=2e-3)
 
 
 def test_nobody_learns_from_a_foregone_conclusion():
     mean, covariance = np.array([0.0, 0.2, 40.0]), np.eye(3) * 0.25
-    told = worth(mean, covariance, 0.5, of="qualities")
-    assert np.isfinite(told).all()
-    assert told[0, 1] > 1e6 * told[0, 2]
+    info = expected_variance_reduction(mean, covariance, 0.5, of="qualities")
+    assert np.isfinite(info).all()
+    assert info[0, 1] > 1e6 * info[0, 2]
 
 
 def test_worth_is_of_pairs_and_not_of_sides():
     mean, covariance = posterior(5, 30)
-    told = worth(mean, covariance, 0.5)
-    np.testing.assert_array_equal(told, told.T)
-    assert (np.diag(told) == 0).all()
+    info = expected_variance_reduction(mean, covariance, 0.5)
+    np.testing.assert_array_equal(info, info.T)
+    assert (np.diag(info) == 0).all()
     order = np.random.default_rng(2).permutation(30)
-    moved = worth(mean[order], covariance[np.ix_(order, order)], 0.5)
-    np.testing.assert_allclose(moved, told[np.ix_(order, order)], rtol=1e-9)
+    moved = expected_variance_reduction(mean[order], covariance[np.ix_(order, order)], 0.5)
+    np.testing.assert_allclose(moved, info[np.ix_(order, order)], rtol=1e-9)
 
 
 def test_the_common_level_is_of_no_account():
@@ -118,13 +119,15 @@ def test_the_common_level_is_of_no_account():
     mean, covariance = posterior(7, 12)
     centre = np.eye(12) - 1 / 12
     for of in ("ranks", "qualities"):
-        plain = worth(centre @ mean, centre @ covariance @ centre, 0.5, of=of)
-        np.testing.assert_allclose(worth(mean + 3, covariance + 5, 0.5, of=of), plain, rtol=1e-6)
+        plain = expected_variance_reduction(centre @ mean, centre @ covariance @ centre, 0.5, of=of)
+        np.testing.assert_allclose(
+            expected_variance_reduction(mean + 3, covariance + 5, 0.5, of=of), plain, rtol=1e-6
+        )
 
 
 def test_items_that_are_known_to_be_alike_are_not_worth_comparing():
     """Two items that the prior holds together for good leave nothing to be learnt."""
     root = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    told = worth(np.zeros(3), root @ root.T, 0.5)
-    assert np.isfinite(told).all()
-    assert told[0, 1] < 1e-3 * told[0, 2]
+    info = expected_variance_reduction(np.zeros(3), root @ root.T, 0.5)
+    assert np.isfinite(info).all()
+    assert info[0, 1] < 1e-3 * info[0, 2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tiewise.geo.graph import Graph
-from tiewise.jobs.run import Crew
+from tiewise.jobs.run import WorkerPool
 from tiewise.planning.design import StudyDesign
 
 ITEMS = tuple(str(k + 1) for k in range(12))
@@ -17,7 +17,7 @@ ITEMS = tuple(str(k + 1) for k in range(12))
 def test_what_is_promised_is_kept(monkeypatch):
     """200 fresh studies of the size recommended: every figure is within Monte Carlo error."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
-    from benchmarks.promise import kept_promise
+    from benchmarks.promise import check_promise
 
     design = StudyDesign(
         items=ITEMS,
@@ -30,8 +30,8 @@ def test_what_is_promised_is_kept(monkeypatch):
         skip=0.05,
         top=3,
     )
-    found = kept_promise(design, seed=5, fresh=200, crew=Crew(2))
-    assert set(found) == {"independent", "network"}
-    for prior, told in found.items():
-        for name, one in told["figures"].items():
+    checks = check_promise(design, seed=5, fresh=200, pool=WorkerPool(2))
+    assert set(checks) == {"independent", "network"}
+    for prior, check in checks.items():
+        for name, one in check["figures"].items():
             assert abs(one["z"]) < 4, (prior, name, one)

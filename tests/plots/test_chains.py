@@ -8,12 +8,17 @@ import pytest
 from support.drawings import results_of, table_of, words
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
-from tiewise.plots.catalogue import autocorrelation_plot, rank_plot, trace_plot, watched
-from tiewise.plots.chains import BINS
+from tiewise.plots.chains import (
+    BINS,
+    autocorrelation_plot,
+    diagnostic_chains,
+    rank_plot,
+    trace_plot,
+)
 from tiewise.posterior.diagnostics import autocorrelation, ess
 from tiewise.posterior.fit import fit
+from tiewise.posterior.results_folder import Wording, write_results_folder
 from tiewise.posterior.summaries import parameters
-from tiewise.report.folder import About, write_results
 
 PLOTS = [trace_plot, rank_plot, autocorrelation_plot]
 
@@ -21,17 +26,19 @@ PLOTS = [trace_plot, rank_plot, autocorrelation_plot]
 @pytest.fixture(scope="module")
 def farms(village, tmp_path_factory):
     """The village, explored by 64 chains."""
-    tree = fit(village.model, Transport(draws=4000), seed=4)
-    return write_results(tree, tmp_path_factory.mktemp("farms") / "out", about=About(noun="farm"))
+    tree = fit(village.model, Transport(draws=4000), rng=4)
+    return write_results_folder(
+        tree, tmp_path_factory.mktemp("farms") / "out", wording=Wording(noun="farm")
+    )
 
 
 def test_each_panel_has_its_numbers_above_it(farms):
     table = parameters(farms.tree)
     for plot in PLOTS:
-        said = words(plot(farms))
-        for name, words_of in (("tie", "tie threshold δ"), ("variance", "variance α²")):
+        text = words(plot(farms))
+        for name, label in (("tie", "tie threshold δ"), ("variance", "variance α²")):
             row = table.loc[name]
-            assert f"{words_of}: R-hat {row['rhat']:.3f}, ESS {row['ess_bulk']:,.0f}" in said
+            assert f"{label}: R-hat {row['rhat']:.3f}, ESS {row['ess_bulk']:,.0f}" in text
 
 
 def test_the_quality_that_mixes_worst_is_shown():
@@ -39,24 +46,26 @@ def test_the_quality_that_mixes_worst_is_shown():
     rng = np.random.default_rng(6)
     draws = rng.normal(size=(4, 400, 4))
     draws[..., 2] += np.cumsum(rng.normal(size=(4, 400)), axis=1)
-    found = watched(results_of(table_of(4), draws=draws))
-    assert [one.name for one in found] == ["tie threshold δ", "variance α²", "quality of Ward 3"]
-    assert found[-1].rhat > 1.05
+    chains = diagnostic_chains(results_of(table_of(4), draws=draws))
+    assert [one.name for one in chains] == ["tie threshold δ", "variance α²", "quality of Ward 3"]
+    assert chains[-1].rhat > 1.05
     centred = draws - draws.mean(axis=2, keepdims=True)
-    assert np.allclose(found[-1].draws, centred[..., 2])
-    assert found[-1].ess == pytest.approx(min(ess(centred[..., [k]])[0] for k in range(4)))
+    assert np.allclose(chains[-1].draws, centred[..., 2])
+    assert chains[-1].ess == pytest.approx(min(ess(centred[..., [k]])[0] for k in range(4)))
 
 
 def test_qualities_can_be_chosen():
     results = results_of(table_of(4))
-    names = [one.name for one in watched(results, ["4", "1"])]
+    names = [one.name for one in diagnostic_chains(results, ["4", "1"])]
     assert names[2:] == ["quality of Ward 4", "quality of Ward 1"]
     with pytest.raises(InputError, match="'9'"):
-        watched(results, ["9"])
+        diagnostic_chains(results, ["9"])
 
 
 def test_what_is_held_has_no_trace():
-    names = [one.name for one in watched(results_of(table_of(4), tie=0.5, variance=np.nan))]
+    names = [
+        one.name for one in diagnostic_chains(results_of(table_of(4), tie=0.5, variance=np.nan))
+    ]
     assert len(names) == 1
     assert names[0].startswith("quality of")
 
@@ -73,8 +82,8 @@ def test_every_chain_is_drawn_and_one_of_each_start_in_colour(farms):
     assert len(axes.lines) == 64
     greys = [line for line in axes.lines if line.get_color() == "#c8c8c8"]
     assert len(greys) == 60
-    drawn = np.sort([line.get_ydata() for line in axes.lines], axis=0)
-    assert np.array_equal(drawn, np.sort(farms.tree["posterior/tie"].to_numpy(), axis=0))
+    lines = np.sort([line.get_ydata() for line in axes.lines], axis=0)
+    assert np.array_equal(lines, np.sort(farms.tree["posterior/tie"].to_numpy(), axis=0))
     assert "64 chains of 63 draws; one from each start in colour" in words(trace_plot(farms))
 
 

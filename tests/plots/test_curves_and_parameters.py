@@ -18,18 +18,18 @@ from tiewise.model.scalar_priors import (
     InverseGamma,
     Uniform,
 )  # fmt: skip
-from tiewise.plots.catalogue import learning_plot, parameter_plot, tie_plot
-from tiewise.plots.parameters import prior_density
-from tiewise.plots.tie_curve import observed_ties, remaining
+from tiewise.plots.learning import learning_plot, remaining_uncertainty
+from tiewise.plots.parameters import parameter_plot, prior_density
+from tiewise.plots.tie_curve import observed_ties, tie_curve_plot
 from tiewise.posterior.fit import fit
-from tiewise.report.folder import write_results
+from tiewise.posterior.results_folder import write_results_folder
 
 # Ties.
 
 
 def test_the_curve_is_the_chance_of_a_tie():
     """Neither wins: 1 − σ(d − δ) − σ(−d − δ), in percent."""
-    figure = tie_plot(results_of(table_of(4), tie=0.8))
+    figure = tie_curve_plot(results_of(table_of(4), tie=0.8))
     gap, shown = figure.axes[0].lines[0].get_data()
     want = 1 - 1 / (1 + np.exp(0.8 - gap)) - 1 / (1 + np.exp(0.8 + gap))
     assert shown == pytest.approx(100 * want)
@@ -41,11 +41,11 @@ def test_answers_are_shared_out_by_the_difference_of_their_pairs():
     table = table_of(4, mean=[1.0, 0.9, -0.9, -1.0])
     quality = np.broadcast_to(table["mean"].to_numpy(), (1, 5, 4))
     near, far = [(0, 1, 10, 0, 5), (2, 3, 10, 5, 0)], [(0, 3, 15, 0, 0), (1, 2, 12, 1, 2)]
-    seen = observed_ties(results_of(table, draws=quality, pairs=[*far, *near]))
-    assert seen["answers"].tolist() == [15, 15, 15, 15]
-    assert seen["gap"].to_numpy() == pytest.approx([0.1, 0.1, 1.8, 2.0])
-    assert sorted(seen["share"].head(2)) == pytest.approx([0, 1 / 3])
-    assert seen["share"].tail(2).tolist() == pytest.approx([2 / 15, 0])
+    observed = observed_ties(results_of(table, draws=quality, pairs=[*far, *near]))
+    assert observed["answers"].tolist() == [15, 15, 15, 15]
+    assert observed["gap"].to_numpy() == pytest.approx([0.1, 0.1, 1.8, 2.0])
+    assert sorted(observed["share"].head(2)) == pytest.approx([0, 1 / 3])
+    assert observed["share"].tail(2).tolist() == pytest.approx([2 / 15, 0])
 
 
 def test_every_answer_is_in_one_dot():
@@ -53,29 +53,29 @@ def test_every_answer_is_in_one_dot():
     pairs = [
         (int(i), int(j), *map(int, rng.integers(0, 9, 3))) for i, j in rng.integers(0, 9, (99, 2))
     ]
-    seen = observed_ties(results_of(table_of(9), pairs=pairs))
-    told = np.array(pairs)[:, 2:].sum(axis=0)
-    assert seen["answers"].sum() == told.sum()
-    assert (seen["share"] * seen["answers"]).sum() == pytest.approx(told[2])
-    assert seen["gap"].is_monotonic_increasing
+    observed = observed_ties(results_of(table_of(9), pairs=pairs))
+    totals = np.array(pairs)[:, 2:].sum(axis=0)
+    assert observed["answers"].sum() == totals.sum()
+    assert (observed["share"] * observed["answers"]).sum() == pytest.approx(totals[2])
+    assert observed["gap"].is_monotonic_increasing
 
 
 def test_the_interval_of_a_share_is_wilsons():
-    seen = observed_ties(results_of(table_of(2), pairs=[(0, 1, 20, 13, 7)]))
+    observed = observed_ties(results_of(table_of(2), pairs=[(0, 1, 20, 13, 7)]))
     test = stats.binomtest(7, 40).proportion_ci(method="wilson")
-    (row,) = seen[seen["answers"] == 40].to_dict("records")
+    (row,) = observed[observed["answers"] == 40].to_dict("records")
     assert (row["low"], row["high"]) == pytest.approx((test.low, test.high), abs=1e-4)
 
 
 def test_too_few_answers_make_no_dot():
     results = results_of(table_of(3), pairs=[(0, 1, 3, 2, 1)])
     assert observed_ties(results).empty
-    assert "Dots" not in words(tie_plot(results))
+    assert "Dots" not in words(tie_curve_plot(results))
 
 
 def test_an_estimate_without_draws_has_no_band():
     results = results_of(table_of(3), draws=np.zeros((1, 1, 3)), kind="point")
-    assert "band" not in words(tie_plot(results))
+    assert "band" not in words(tie_curve_plot(results))
 
 
 # The two scalars.
@@ -124,20 +124,24 @@ def test_a_prior_is_drawn_over_the_histogram_on_the_same_scale():
 def test_the_numbers_above_a_histogram_are_those_of_its_draws():
     results = results_of(table_of(4))
     middle, low, high = np.quantile(results.tree["posterior/tie"], (0.5, 0.025, 0.975))
-    said = f"δ: median {middle:.2f}, 95 % interval {low:.2f} to {high:.2f}"
-    assert said in words(parameter_plot(results))
+    heading = f"δ: median {middle:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+    assert heading in words(parameter_plot(results))
 
 
 def test_what_was_held_is_said_and_not_drawn():
     figure = parameter_plot(results_of(table_of(4), variance=1.5))
     assert len(figure.axes) == 1
     assert "Variance of quality α²: held at 1.5, not inferred." in words(figure)
-    without = results_of(table_of(4), tie=0.0, model=MODEL | {"tie": "no ties"})
+    without = results_of(table_of(4), tie=0.0, model=MODEL | {"tie": None})
     assert "Tie threshold δ: this model has no ties." in words(parameter_plot(without))
 
 
 def test_an_engine_with_its_own_prior_has_no_dashed_line():
-    results = results_of(table_of(4), variance=np.nan, model={"prior": "gamma of strengths"})
+    results = results_of(
+        table_of(4),
+        variance=np.nan,
+        model={"prior": {"kind": "engine", "text": "gamma of strengths"}},
+    )
     figure = parameter_plot(results)
     assert len(figure.axes[0].lines) == 1, "the median"
     assert "not a parameter of this engine" in words(figure)
@@ -155,7 +159,9 @@ def test_where_both_are_held_there_is_no_histogram():
 def test_what_is_left_is_the_ratio_of_standard_deviations():
     """Before: 0.8 · √4. After: as the table has it."""
     results = results_of(table_of(3, sd=[0.8, 0.4, 1.6]), variance=4.0, prior_sd=0.8)
-    assert remaining(results)[["1", "2", "3"]].tolist() == pytest.approx([0.5, 0.25, 1.0])
+    assert remaining_uncertainty(results)[["1", "2", "3"]].tolist() == pytest.approx(
+        [0.5, 0.25, 1.0]
+    )
 
 
 def test_an_item_nobody_compared_keeps_nearly_all_of_its_uncertainty(village, tmp_path):
@@ -165,19 +171,19 @@ def test_an_item_nobody_compared_keeps_nearly_all_of_its_uncertainty(village, tm
 
     items = (*village.counts.items, "zelkova")
     model = BradleyTerry(village.counts, Independent(items), variance=InverseGamma(30, 30))
-    results = write_results(fit(model, Transport(draws=800), seed=3), tmp_path / "out")
-    left = remaining(results)
+    results = write_results_folder(fit(model, Transport(draws=800), rng=3), tmp_path / "out")
+    left = remaining_uncertainty(results)
     assert left["zelkova"] == pytest.approx(1, abs=0.15)
     assert left.drop("zelkova").max() < 0.6
     figure = learning_plot(results)
-    seen, silent = (some.get_offsets() for some in figure.axes[0].collections)
-    assert (len(seen), len(silent)) == (8, 1)
-    assert silent[0].tolist() == pytest.approx([0, 100 * left["zelkova"]])
+    compared, uncompared = (some.get_offsets() for some in figure.axes[0].collections)
+    assert (len(compared), len(uncompared)) == (8, 1)
+    assert uncompared[0].tolist() == pytest.approx([0, 100 * left["zelkova"]])
     assert "not compared: nothing is known of it" in words(figure)
 
 
 def test_without_a_variance_there_is_nothing_to_start_from():
     results = results_of(table_of(3), variance=np.nan)
-    assert remaining(results) is None
+    assert remaining_uncertainty(results) is None
     with pytest.raises(InputError, match="no prior"):
         learning_plot(results)

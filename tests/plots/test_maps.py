@@ -25,11 +25,18 @@ from support.drawings import (
 )  # fmt: skip
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
-from tiewise.geo.layout import close_up, shapes_of
-from tiewise.plots.catalogue import faded_map, quality_map, save, top_map, uncertainty_map
-from tiewise.plots.map_canvas import ABSENT, SILENT
-from tiewise.plots.maps import STEPS, sureness
-from tiewise.report.folder import About
+from tiewise.plots.canvas import save
+from tiewise.plots.map_canvas import ABSENT_HATCH, UNCOMPARED_HATCH
+from tiewise.plots.map_shapes import enlarged_part, map_shapes
+from tiewise.plots.maps import (
+    SCALE_COLOURS,
+    faded_map,
+    quality_map,
+    side_probability,
+    top_map,
+    uncertainty_map,
+)
+from tiewise.posterior.results_folder import Wording
 
 MAPS = [quality_map, uncertainty_map, faded_map, top_map]
 
@@ -75,8 +82,8 @@ def test_equal_qualities_are_a_white_map():
 
 def test_the_legend_speaks_the_words_of_the_study():
     figure = quality_map(results_of(table_of(3), squares(3)))
-    for said in ("Which ward has the higher risk?", "higher risk", "lower risk", "average"):
-        assert said in words(figure)
+    for phrase in ("Which ward has the higher risk?", "higher risk", "lower risk", "average"):
+        assert phrase in words(figure)
     assert "My own words" in words(
         quality_map(results_of(table_of(3), squares(3)), title="My own words")
     )
@@ -89,7 +96,7 @@ def test_the_legend_speaks_the_words_of_the_study():
 def test_areas_nobody_compared_are_hatched_and_explained(draw):
     table = table_of(5, comparisons=[10, 0, 10, 10, 0])
     figure = draw(results_of(table, squares(5)))
-    (silent,) = hatched(figure, SILENT)
+    (silent,) = hatched(figure, UNCOMPARED_HATCH)
     left = sorted(path.vertices[:, 0].min() for path in silent.get_paths())
     assert left == [68.0, 272.0], "the second and the fifth of five squares 340 points wide"
     assert "not compared: estimate borrowed from its neighbours" in words(figure)
@@ -114,7 +121,7 @@ def test_a_map_where_all_were_compared_has_no_hatching(draw):
 @pytest.mark.parametrize("draw", MAPS)
 def test_areas_outside_the_study_are_white_and_dotted(draw):
     figure = draw(results_of(table_of(3), squares(5)))
-    (absent,) = hatched(figure, ABSENT)
+    (absent,) = hatched(figure, ABSENT_HATCH)
     assert len(absent.get_paths()) == 2
     assert "not in the study" in words(figure)
     assert np.array_equal(colours(figure)[3:], np.ones((2, 4)))
@@ -167,23 +174,23 @@ def test_sureness_is_the_share_of_draws_on_the_side_of_the_median():
     centred = draws - draws.mean(axis=2, keepdims=True)
     above = (centred > 0).mean(axis=(0, 1))
     want = np.where(above > 0.5, above, 1 - above)
-    assert sureness(results)[["1", "2", "3"]].to_numpy() == pytest.approx(want)
+    assert side_probability(results)[["1", "2", "3"]].to_numpy() == pytest.approx(want)
 
 
 def test_sureness_of_a_point_estimate_is_that_of_its_standard_error():
     results = results_of(table_of(3, sd=[1.0, 0.5, 4.0]), kind="point")
     want = [NormalDist().cdf(z) for z in (2.0, 0.0, 0.5)]
-    assert sureness(results).to_numpy() == pytest.approx(want)
+    assert side_probability(results).to_numpy() == pytest.approx(want)
 
 
 def test_an_unknown_standard_error_is_no_knowledge():
-    assert sureness(results_of(table_of(3, sd=np.nan), kind="point")).tolist() == [0.5] * 3
+    assert side_probability(results_of(table_of(3, sd=np.nan), kind="point")).tolist() == [0.5] * 3
 
 
 def test_the_key_to_fading_has_every_step_in_words():
     figure = faded_map(results_of(table_of(3), squares(3)))
-    for said in ("almost certain", "very likely", "likely", "cannot be told", "higher risk"):
-        assert said in words(figure)
+    for phrase in ("almost certain", "very likely", "likely", "cannot be told", "higher risk"):
+        assert phrase in words(figure)
 
 
 # Among the highest.
@@ -193,7 +200,7 @@ def test_chances_have_the_colour_of_their_word():
     table = table_of(4, top_k_probability=[0.97, 0.94, 0.41, 0.001])
     shown = colours(top_map(results_of(table, squares(4))))
     for got, step in zip(shown, (0, 1, 3, 6), strict=True):
-        assert got[:3] == pytest.approx(to_rgb(STEPS[step]))
+        assert got[:3] == pytest.approx(to_rgb(SCALE_COLOURS[step]))
 
 
 def test_the_top_map_says_what_it_is_about():
@@ -203,7 +210,7 @@ def test_the_top_map_says_what_it_is_about():
 
 
 def test_likelier_is_darker():
-    steps = [lightness(np.array(to_rgb(step))) for step in STEPS]
+    steps = [lightness(np.array(to_rgb(step))) for step in SCALE_COLOURS]
     assert all(np.diff(steps) > 0.03), "from almost certain, the darkest, to almost ruled out"
 
 
@@ -218,10 +225,10 @@ def test_a_point_estimate_has_no_map_of_chances():
 
 def test_groups_are_outlined_where_there_are_any():
     grouped = squares(5, group=["east", "east", "west", "", "west"])
-    outlines = shapes_of(grouped, 340.0).outlines
+    outlines = map_shapes(grouped, 340.0).outlines
     spans = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in outlines]
     assert spans == [(0, 136), (136, 340)], "none around the one that has no group"
-    assert shapes_of(squares(5), 340.0).outlines == []
+    assert map_shapes(squares(5), 340.0).outlines == []
     plain, figure = (quality_map(results_of(table_of(5), a)) for a in (squares(5), grouped))
     assert len(patches(figure.axes[0])) == len(patches(plain.axes[0])) + 1
 
@@ -229,18 +236,18 @@ def test_groups_are_outlined_where_there_are_any():
 @pytest.mark.parametrize("north", [0, 45, 60])
 def test_degrees_of_longitude_shrink_to_the_north(north):
     """A square of one degree is as narrow as the cosine of its latitude."""
-    shapes = shapes_of(areas_of([box(10, north - 0.5, 11, north + 0.5)], "EPSG:4326"), 340.0)
+    shapes = map_shapes(areas_of([box(10, north - 0.5, 11, north + 0.5)], "EPSG:4326"), 340.0)
     assert shapes.width / shapes.height == pytest.approx(cos(radians(north)))
 
 
 @pytest.mark.parametrize("crs", ["EPSG:27700", None])
 def test_other_coordinates_are_taken_as_they_are(crs):
-    shapes = shapes_of(areas_of([box(0, 0, 4, 3)], crs), 340.0)
+    shapes = map_shapes(areas_of([box(0, 0, 4, 3)], crs), 340.0)
     assert shapes.width / shapes.height == pytest.approx(4 / 3)
 
 
 def test_a_tall_map_does_not_fill_the_wall():
-    shapes = shapes_of(areas_of([box(0, 0, 1, 30)]), 340.0)
+    shapes = map_shapes(areas_of([box(0, 0, 1, 30)]), 340.0)
     assert shapes.height <= 1.5 * 340
     assert shapes.width == pytest.approx(shapes.height / 30)
 
@@ -262,7 +269,7 @@ def test_neighbours_still_touch_when_corners_are_left_out():
     north = np.array([*wiggle, (100, 50), (0, 50)])
     south = np.array([*wiggle, (100, -50), (0, -50)])
     areas = areas_of([shapely.Polygon(north), shapely.Polygon(np.roll(south, 777, axis=0))])
-    one, other = (segments(path.vertices) for path in shapes_of(areas, 340.0).paths)
+    one, other = (segments(path.vertices) for path in map_shapes(areas, 340.0).paths)
     assert len(one & other) > 100, "the border"
     assert len(one - other) == len(other - one) == 3, "the three straight sides of each"
     assert len(one) < 2001
@@ -270,7 +277,7 @@ def test_neighbours_still_touch_when_corners_are_left_out():
 
 def test_shapes_are_simpler_but_as_large():
     rough = areas_of([Point(0, 0).buffer(1000, quad_segs=2000), box(2000, 0, 3000, 1000)])
-    disc, square = shapes_of(rough, 340.0).paths
+    disc, square = map_shapes(rough, 340.0).paths
     assert len(disc.vertices) < 1000
     assert len(square.vertices) == 5
     by = 340 / 4000
@@ -283,14 +290,14 @@ def test_a_hole_is_not_filled(turn):
     """Whichever way round it was given: SVG and PNG take a ring for a hole that runs backwards."""
     outer, inner = ([*box(a, a, 100 - a, 100 - a).exterior.coords] for a in (0, 40))
     ring = shapely.Polygon(outer, [inner[::turn]])
-    path = shapes_of(areas_of([ring]), 340.0).paths[0]
+    path = map_shapes(areas_of([ring]), 340.0).paths[0]
     one, other = (shapely.LinearRing(part).is_ccw for part in path.to_polygons())
     assert one != other
 
 
 def test_an_islet_can_be_seen():
-    islet = shapes_of(areas_of([box(0, 0, 9e4, 9e4), box(9.9e4, 9.9e4, 1e5, 1e5)]), 340.0)
-    assert islet.tiny.tolist() == [1]
+    islet = map_shapes(areas_of([box(0, 0, 9e4, 9e4), box(9.9e4, 9.9e4, 1e5, 1e5)]), 340.0)
+    assert islet.dots.tolist() == [1]
     assert np.ptp(islet.paths[1].vertices, axis=0).min() >= 4.5
 
 
@@ -305,13 +312,13 @@ def test_a_speck_among_others_can_be_seen_and_lies_on_top():
 
 
 def test_small_areas_side_by_side_need_no_dots():
-    assert shapes_of(squares(100), 340.0).tiny.size == 0
+    assert map_shapes(squares(100), 340.0).dots.size == 0
 
 
 def test_dust_is_swept_away_but_not_an_area():
     pieces = [box(k, 0, k + 0.01, 0.01) for k in range(1, 50)]
     isles = shapely.MultiPolygon([box(0, 5, 50, 60), *map(shapely.Polygon, pieces)])
-    assert len(shapes_of(areas_of([isles]), 340.0).paths[0].to_polygons()) == 1
+    assert len(map_shapes(areas_of([isles]), 340.0).paths[0].to_polygons()) == 1
 
 
 # Enlarged.
@@ -332,34 +339,34 @@ def city(size: int) -> Areas:
 
 def test_a_crowded_part_is_shown_again_enlarged():
     areas = city(12)
-    near = close_up(areas, 340.0)
-    assert near is not None
-    west, south, east, north = near.window
+    part = enlarged_part(areas, 340.0)
+    assert part is not None
+    west, south, east, north = part.window
     assert west < 170 + 10 < east < 340 / 2 + 40
     assert south < 170 + 10 < north
-    assert len(set(near.which) - set(range(16))) > 0.6 * 144, "most of the city is in it"
-    small = np.ptp(near.shapes.paths[-1].vertices, axis=0).max()
+    assert len(set(part.areas) - set(range(16))) > 0.6 * 144, "most of the city is in it"
+    small = np.ptp(part.shapes.paths[-1].vertices, axis=0).max()
     assert small > 2 * 10 * 340 / 2000, "and at least twice as large as on the map"
 
 
 def test_what_is_enlarged_has_the_colours_of_the_map():
     areas = city(12)
     figure = quality_map(results_of(table_of(len(areas)), areas))
-    near = close_up(areas, 340.0)
+    part = enlarged_part(areas, 340.0)
     again = patches(figure.axes[-1])[0].get_facecolor()
-    assert len(near.which) < len(areas)
-    assert np.array_equal(again, colours(figure)[near.which])
+    assert len(part.areas) < len(areas)
+    assert np.array_equal(again, colours(figure)[part.areas])
     assert "enlarged" in words(figure)
 
 
-@pytest.mark.parametrize("areas", [squares(60), city(4), Areas.made_up(60, seed=7)])
+@pytest.mark.parametrize("areas", [squares(60), city(4), Areas.synthetic(60, rng=7)])
 def test_nothing_is_enlarged_where_it_is_not_crowded(areas):
-    assert close_up(areas, 340.0) is None
+    assert enlarged_part(areas, 340.0) is None
 
 
 def test_nothing_is_enlarged_where_it_is_crowded_everywhere():
     everywhere = [box(i, j, i + 1, j + 1) for i in range(50) for j in range(50)]
-    assert close_up(areas_of(everywhere), 340.0) is None
+    assert enlarged_part(areas_of(everywhere), 340.0) is None
 
 
 # A real one.
@@ -390,7 +397,7 @@ def test_a_map_far_from_home_is_no_larger_a_file(tmp_path):
 
 def test_words_without_letters_in_the_font_give_way():
     """Better a legend that says `higher` than boxes."""
-    about = About(question="哪个更高？", higher="更高", lower="更低", noun="ward")
-    said = words(quality_map(results_of(table_of(3), squares(3), about=about)))
-    assert "更" not in said
-    assert "higher" in said
+    wording = Wording(question="哪个更高？", higher="更高", lower="更低", noun="ward")
+    text = words(quality_map(results_of(table_of(3), squares(3), wording=wording)))
+    assert "更" not in text
+    assert "higher" in text

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
+from support.everyday import everyday
 from tiewise.engines.transport import Transport
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
@@ -15,15 +16,15 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent, Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
-from tiewise.posterior.reliability import more_needed, reliability, rounded, verdict
+from tiewise.posterior.reliability import more_needed, reliability, rounded, stopping_advice
 from tiewise.progress import no_progress
 
 ITEMS = tuple(f"item {k}" for k in range(40))
 
 
-def body(comparisons: int, found: float, part: list[int] | None = None) -> dict:
+def body(comparisons: int, reached: float, part: list[int] | None = None) -> dict:
     return {
-        "items": ["a", "b", "c", "d"], "part": part or [0, 0, 0, 0], "reliability": found,
+        "items": ["a", "b", "c", "d"], "part": part or [0, 0, 0, 0], "reliability": reached,
         "answers": {"left": comparisons - 2, "right": 1, "tie": 1, "skip": 500},
     }  # fmt: skip
 
@@ -46,16 +47,21 @@ def test_draws_of_nothing_but_noise_have_no_reliability():
     assert reliability(np.zeros((10, 3))) == 0
 
 
-@pytest.mark.parametrize("comparisons", [60, 200, 800])
-@pytest.mark.parametrize("prior", ["independent", "network"])
+@pytest.mark.parametrize(
+    ("prior", "comparisons"),
+    everyday(
+        [(prior, number) for prior in ("independent", "network") for number in (60, 200, 800)],
+        ("network", 200),
+    ),
+)
 def test_it_agrees_with_the_squared_correlation_of_estimate_and_truth(comparisons, prior):
     """Over many studies, drawn from the prior that is fitted."""
-    areas = Graph.from_areas(Areas.made_up(40, seed=1))
+    areas = Graph.from_areas(Areas.synthetic(40, rng=1))
     believed = Independent(ITEMS) if prior == "independent" else Network(areas)
     gaps = []
     for seed in range(40):
         rng = np.random.default_rng([seed, comparisons])
-        truth = Truth.drawn(believed, Fixed(2.0), Fixed(0.5), rng)
+        truth = Truth.from_priors(believed, Fixed(2.0), Fixed(0.5), rng)
         counts = simulate_counts(truth, comparisons, rng)
         model = BradleyTerry(counts, believed, variance=Fixed(2.0), tie=Fixed(0.5))
         draws = Transport(draws=400).run(model, SeedSequence(seed), no_progress)
@@ -83,51 +89,51 @@ def test_enough_needs_no_more_and_nothing_known_no_number():
 
 
 @pytest.mark.parametrize(
-    ("number", "said"),
+    ("number", "expected"),
     [(0.2, 1), (9.1, 10), (11, 11), (99.5, 100), (1200, 1200), (4213, 4300), (120_001, 130_000)],
 )
-def test_numbers_are_rounded_up_to_two_digits(number, said):
-    assert rounded(number) == said
+def test_numbers_are_rounded_up_to_two_digits(number, expected):
+    assert rounded(number) == expected
 
 
 # The verdict.
 
 
 def test_enough():
-    told = verdict(body(400, 0.81), wanted=0.8)
-    assert told == (True, "Enough: reliability is 0.81, and 0.80 was wanted.", 0)
+    advice = stopping_advice(body(400, 0.81), target=0.8)
+    assert advice == (True, "Enough: reliability is 0.81, and 0.80 was wanted.", 0)
 
 
 def test_not_yet_says_about_how_many_more():
-    told = verdict(body(400, 0.5), wanted=0.8)
-    assert told.says == (
+    advice = stopping_advice(body(400, 0.5), target=0.8)
+    assert advice.sentence == (
         "Not yet: reliability is 0.50, and 0.80 is wanted; about 1,200 more comparisons."
     )
-    assert (told.enough, told.more) == (False, 1200)
+    assert (advice.enough, advice.more) == (False, 1200)
 
 
 def test_nearly_enough_is_not_rounded_up_to_enough():
-    told = verdict(body(400, 0.7998), wanted=0.8)
-    assert "is 0.79," in told.says
-    assert told.more == 1
-    assert told.says.endswith("about 1 more comparison.")
+    advice = stopping_advice(body(400, 0.7998), target=0.8)
+    assert "is 0.79," in advice.sentence
+    assert advice.more == 1
+    assert advice.sentence.endswith("about 1 more comparison.")
 
 
 def test_without_comparisons_or_with_few_no_number_is_given():
-    assert verdict(None, wanted=0.8) == (False, "Not yet: there are no comparisons.", None)
-    told = verdict(body(3, 0.9), wanted=0.8)
-    assert "too early" in told.says
-    assert (told.enough, told.more) == (False, None)
-    hopeless = verdict(body(400, 0.001), wanted=0.8)
-    assert "too early" in hopeless.says
+    assert stopping_advice(None, target=0.8) == (False, "Not yet: there are no comparisons.", None)
+    advice = stopping_advice(body(3, 0.9), target=0.8)
+    assert "too early" in advice.sentence
+    assert (advice.enough, advice.more) == (False, None)
+    hopeless = stopping_advice(body(400, 0.001), target=0.8)
+    assert "too early" in hopeless.sentence
     assert hopeless.more is None
 
 
 def test_sets_that_nobody_compared_are_never_enough():
-    told = verdict(body(400, 0.99, part=[0, 0, 1, 1]), wanted=0.8)
-    assert not told.enough
-    assert "2 sets" in told.says
+    advice = stopping_advice(body(400, 0.99, part=[0, 0, 1, 1]), target=0.8)
+    assert not advice.enough
+    assert "2 sets" in advice.sentence
 
 
 def test_an_item_that_nobody_compared_is_no_set():
-    assert verdict(body(400, 0.9, part=[0, 0, 0, 1]), wanted=0.8).enough
+    assert stopping_advice(body(400, 0.9, part=[0, 0, 0, 1]), target=0.8).enough

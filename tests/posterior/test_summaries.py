@@ -12,7 +12,7 @@ from arviz_stats.base import array_stats
 from scipy import stats
 from xarray import DataArray, Dataset, DataTree
 
-from support.reference_formulas import chances
+from support.reference_formulas import rao_kupper_probabilities
 from tiewise.data.counts import Counts
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
@@ -96,7 +96,13 @@ def test_highest_mean_first_and_every_column_there(four_draws):
     )
 
 
-@pytest.mark.parametrize("top", [0, -1, 4])
+def test_everybody_is_among_the_top_of_more_than_there_are(four_draws):
+    """The default top is 5, and there may be fewer items."""
+    pd.testing.assert_frame_equal(summarise(four_draws), summarise(four_draws, top=3))
+    assert (summarise(four_draws, top=4)["top_k_probability"] == 1).all()
+
+
+@pytest.mark.parametrize("top", [0, -1])
 def test_a_top_that_cannot_be_is_refused(four_draws, top):
     with pytest.raises(InputError, match="between 1 and the number of items, 3"):
         summarise(four_draws, top=top)
@@ -111,14 +117,18 @@ def test_preference_averages_over_the_posterior(four_draws):
     """Of b over c: higher in three draws of four, and the paper's chances draw by draw."""
     quality = four_draws["posterior/quality"].to_numpy().reshape(-1, 3)
     ties = four_draws["posterior/tie"].to_numpy().ravel()
-    by_hand = [chances(q[1], q[2], tie) for q, tie in zip(quality, ties, strict=True)]
-    said = preference(four_draws, "b", "c")
-    assert said.higher == 0.75
+    by_hand = [
+        rao_kupper_probabilities(q[1], q[2], tie) for q, tie in zip(quality, ties, strict=True)
+    ]
+    estimate = preference(four_draws, "b", "c")
+    assert estimate.higher == 0.75
     for answer in ("first", "tie", "second"):
-        mean = np.mean([chance[answer] for chance in by_hand])
-        assert getattr(said, answer) == pytest.approx(mean)
+        mean = np.mean([probabilities[answer] for probabilities in by_hand])
+        assert getattr(estimate, answer) == pytest.approx(mean)
     back = preference(four_draws, "c", "b")
-    assert (back.first, back.tie, back.second) == pytest.approx((said.second, said.tie, said.first))
+    assert (back.first, back.tie, back.second) == pytest.approx(
+        (estimate.second, estimate.tie, estimate.first)
+    )
 
 
 def test_preference_of_a_stranger_is_refused(four_draws):
@@ -128,7 +138,9 @@ def test_preference_of_a_stranger_is_refused(four_draws):
 
 def test_tie_curve_is_the_papers_at_every_gap(four_draws):
     curve = tie_curve(four_draws, gaps=[0.0, 1.5])
-    by_hand = np.array([[chances(g, 0, t)["tie"] for t in (0.2, 0.4, 0.6, 0.8)] for g in (0, 1.5)])
+    by_hand = np.array(
+        [[rao_kupper_probabilities(g, 0, t)["tie"] for t in (0.2, 0.4, 0.6, 0.8)] for g in (0, 1.5)]
+    )
     assert np.allclose(curve["gap"], [0, 1.5])
     assert np.allclose(curve["mean"], by_hand.mean(axis=1))
     assert np.allclose(curve["median"], np.median(by_hand, axis=1))
@@ -152,22 +164,24 @@ def test_parameters_are_those_of_the_draws():
         "parameter,mean,median,sd,q2.5,q97.5,ess_bulk,ess_tail,rhat"
     )
     for row, known in zip(("tie", "variance"), draws, strict=True):
-        told = table.loc[row]
-        assert told["mean"] == pytest.approx(known.mean())
-        assert told["median"] == pytest.approx(np.median(known))
-        assert told["sd"] == pytest.approx(known.std(ddof=1))
-        assert told[["q2.5", "q97.5"]].tolist() == pytest.approx(np.quantile(known, [0.025, 0.975]))
+        figures = table.loc[row]
+        assert figures["mean"] == pytest.approx(known.mean())
+        assert figures["median"] == pytest.approx(np.median(known))
+        assert figures["sd"] == pytest.approx(known.std(ddof=1))
+        assert figures[["q2.5", "q97.5"]].tolist() == pytest.approx(
+            np.quantile(known, [0.025, 0.975])
+        )
         for column, witness in ARVIZ.items():
-            assert told[column] == pytest.approx(float(witness(known)), rel=1e-6)
+            assert figures[column] == pytest.approx(float(witness(known)), rel=1e-6)
 
 
 def test_a_fixed_parameter_has_no_spread_and_no_diagnostics():
     rng = np.random.default_rng(2)
     tree = tree_of(rng.normal(size=(2, 50, 3)), rng.uniform(size=(2, 50)), np.full((2, 50), 1.3))
-    told = parameters(tree).loc["variance"]
-    assert told[["mean", "median", "q2.5", "q97.5"]].tolist() == pytest.approx([1.3] * 4)
-    assert told["sd"] == 0
-    assert told[["ess_bulk", "ess_tail", "rhat"]].isna().all()
+    figures = parameters(tree).loc["variance"]
+    assert figures[["mean", "median", "q2.5", "q97.5"]].tolist() == pytest.approx([1.3] * 4)
+    assert figures["sd"] == 0
+    assert figures[["ess_bulk", "ess_tail", "rhat"]].isna().all()
     assert parameters(tree).loc["tie"].notna().all()
 
 
@@ -180,7 +194,7 @@ def study() -> Counts:
 
 
 def test_an_exact_engine_says_everything(study):
-    tree = fit(BradleyTerry(study), Gibbs(draws=400, warmup=50), seed=2, names={"a": "Ashby"})
+    tree = fit(BradleyTerry(study), Gibbs(draws=400, warmup=50), rng=2, names={"a": "Ashby"})
     table = summarise(tree, top=2)
     assert table.notna().all(axis=None)
     assert parameters(tree).notna().all(axis=None)
@@ -196,7 +210,7 @@ def test_an_exact_engine_says_everything(study):
 
 def test_models_with_fixed_values_say_so(study):
     model = BradleyTerry(study, variance=Fixed(1.3), tie=Fixed(0.4))
-    table = parameters(fit(model, Gibbs(draws=100, warmup=10), seed=2))
+    table = parameters(fit(model, Gibbs(draws=100, warmup=10), rng=2))
     assert table["mean"].tolist() == pytest.approx([0.4, 1.3])
     assert table["sd"].tolist() == [0, 0]
     assert table[["ess_bulk", "ess_tail", "rhat"]].isna().all(axis=None)
@@ -204,49 +218,49 @@ def test_models_with_fixed_values_say_so(study):
 
 def test_a_model_without_ties_has_a_threshold_of_nothing(study):
     model = BradleyTerry(study.without_ties(), tie=None)
-    tree = fit(model, Gibbs(draws=100, warmup=10), seed=2)
+    tree = fit(model, Gibbs(draws=100, warmup=10), rng=2)
     assert parameters(tree).loc["tie", ["mean", "sd"]].tolist() == [0, 0]
     assert (tie_curve(tree)["mean"] == 0).all()
     assert preference(tree, "a", "b").tie == 0
 
 
 def test_an_approximation_has_no_diagnostics_of_chains(study):
-    table = parameters(fit(BradleyTerry(study), Laplace(draws=400), seed=2))
+    table = parameters(fit(BradleyTerry(study), Laplace(draws=400), rng=2))
     assert table[["mean", "median", "sd", "q2.5", "q97.5"]].notna().all(axis=None)
     assert table[["ess_bulk", "ess_tail", "rhat"]].isna().all(axis=None)
 
 
 def test_a_point_leaves_empty_what_it_cannot_say(study):
     """Wald intervals from standard errors; no variance, no chances, no diagnostics."""
-    tree = fit(BradleyTerry(study), MaximumLikelihood(), seed=2)
-    table, told = summarise(tree, top=1), parameters(tree)
+    tree = fit(BradleyTerry(study), MaximumLikelihood(), rng=2)
+    table, figures = summarise(tree, top=1), parameters(tree)
     assert table["rank"].tolist() == [1, 2, 3]
     assert table[["rank_q2.5", "rank_q97.5", "top_k_probability"]].isna().all(axis=None)
     reach = stats.norm.ppf(0.975) * table["sd"]
     assert np.allclose(table["q97.5"] - table["mean"], reach)
     assert np.allclose(table["mean"] - table["q2.5"], reach)
-    assert told.loc["variance"].isna().all()
-    assert told.loc["tie", ["mean", "sd", "q2.5", "q97.5"]].notna().all()
-    assert told[["ess_bulk", "ess_tail", "rhat"]].isna().all(axis=None)
+    assert figures.loc["variance"].isna().all()
+    assert figures.loc["tie", ["mean", "sd", "q2.5", "q97.5"]].notna().all()
+    assert figures[["ess_bulk", "ess_tail", "rhat"]].isna().all(axis=None)
 
 
 def test_the_tree_remembers_the_study(study):
     """Rows as counted, and enough to say where a result came from."""
-    tree = fit(BradleyTerry(study), Laplace(draws=50), seed=2)
+    tree = fit(BradleyTerry(study), Laplace(draws=50), rng=2)
     observed = tree["observed_data"]
     assert observed["wins_first"].to_numpy().tolist() == study.wins_first.tolist()
     assert observed["ties"].to_numpy().tolist() == study.ties.tolist()
     assert int(tree["constant_data/skips"]) == 5
     assert tree.attrs["digest"] == study.digest()
     assert json.loads(tree.attrs["settings"])["draws"] == 50
-    assert json.loads(tree.attrs["model"])["quality"] == "independent qualities"
+    assert json.loads(tree.attrs["model"])["quality"] == {"kind": "independent"}
 
 
 @pytest.mark.parametrize("kind", ["network", "independent"])
 def test_the_tree_remembers_how_wide_the_prior_was(village, kind):
     """The standard deviations of qualities drawn from the prior, each draw centred."""
     prior = village.model.prior if kind == "network" else Independent(village.counts.items)
-    tree = fit(BradleyTerry(village.counts, prior), Laplace(draws=50), seed=2)
+    tree = fit(BradleyTerry(village.counts, prior), Laplace(draws=50), rng=2)
     spread = np.eye(8) if kind == "independent" else prior.covariance()
     draws = np.random.default_rng(2).multivariate_normal(np.zeros(8), spread, 40_000)
     drawn = (draws - draws.mean(axis=1, keepdims=True)).std(axis=0)
@@ -257,18 +271,18 @@ def test_the_tree_remembers_how_wide_the_prior_was(village, kind):
 def test_warnings_speak_of_what_the_data_lack():
     items = list("abcdef")
     apart = Counts.of(items, [0, 2], [1, 3], [30, 30], [0, 0])
-    said = " ".join(
-        json.loads(fit(BradleyTerry(apart), Laplace(draws=50), seed=2).attrs["warnings"])
+    text = " ".join(
+        json.loads(fit(BradleyTerry(apart), Laplace(draws=50), rng=2).attrs["warnings"])
     )
-    assert "2 items (e, f) were never compared" in said
-    assert "2 sets with no comparison between them" in said
-    assert "neither ties nor circles" in said
+    assert "2 items (e, f) were never compared" in text
+    assert "2 sets with no comparison between them" in text
+    assert "neither ties nor circles" in text
 
 
 def test_chains_that_disagree_are_said_to():
     """Too few draws to have settled anything."""
     counts = Counts.of(list("ab"), [0], [1], [3], [2], [1])
-    tree = fit(BradleyTerry(counts), Gibbs(draws=20, warmup=0), seed=2)
+    tree = fit(BradleyTerry(counts), Gibbs(draws=20, warmup=0), rng=2)
     assert any("ask for more draws" in word for word in json.loads(tree.attrs["warnings"]))
 
 

@@ -100,7 +100,7 @@ def cases() -> dict[str, Case]:
         "--question", "Which ward has the higher rate of fly-tipping?",
         "--higher", "higher rate", "--lower", "lower rate", "--noun", "ward",
     )  # fmt: skip
-    found = {
+    recorded = {
         "south-yorkshire": Case(
             (fit("{shared}/south-yorkshire-comparisons.csv"),), "results", real=True
         ),
@@ -115,16 +115,16 @@ def cases() -> dict[str, Case]:
         "small-data": Case(((SMALL_STUDY[0], "again", *SMALL_STUDY[2:]),), "again"),
     }  # fmt: skip
     for name, words in TERMS.items():
-        found[f"term-{name}"] = Case((fit("judged.csv", *words, "--draws", "600"),), "results")
+        recorded[f"term-{name}"] = Case((fit("judged.csv", *words, "--draws", "600"),), "results")
     for name, words in ENGINES.items():
         asked = fit("judged.csv", "--engine", name, *words)
-        found[f"engine-{name}"] = Case((asked,), "results")
+        recorded[f"engine-{name}"] = Case((asked,), "results")
     for name, words in PRIORS.items():
-        found[f"prior-{name}"] = Case((fit("judged.csv", *words, "--draws", "600"),), "results")
+        recorded[f"prior-{name}"] = Case((fit("judged.csv", *words, "--draws", "600"),), "results")
     for name in EXPERIMENTS:
         asked = ("experiment", name, "--quick", "--seed", "1", "--out", "experiment")
-        found[f"experiment-{name}"] = Case((asked,), "experiment")
-    return found
+        recorded[f"experiment-{name}"] = Case((asked,), "experiment")
+    return recorded
 
 
 def tiewise(*words: str, folder: Path) -> str:
@@ -165,17 +165,17 @@ def compute(case: Case, study: Path) -> dict[str, Any]:
         for words in case.commands:
             tiewise(*(word.replace("{shared}", str(SHARED)) for word in words), folder=folder)
         out = folder / case.folder
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "commands": [" ".join(("tiewise", *words)) for words in case.commands]
         }
         if (out / "results.parquet").is_file():
-            return found | _experiment(out)
+            return record | _experiment(out)
         tables = sorted(out.glob("*.csv"))
-        found["sha256"] = {path.name: _sha256(path.read_bytes()) for path in tables}
+        record["sha256"] = {path.name: _sha256(path.read_bytes()) for path in tables}
         for path in tables:
             if path.name in ("items.csv", "parameters.csv"):
-                found[path.stem] = _beginning(read_table(path))
-        return found
+                record[path.stem] = _beginning(read_table(path))
+        return record
 
 
 def _experiment(out: Path) -> dict[str, Any]:
@@ -185,18 +185,18 @@ def _experiment(out: Path) -> dict[str, Any]:
     results = pd.read_parquet(out / "results.parquet")
     rows = results.sort_values(list(results.columns)).reset_index(drop=True)
     text = rows.to_csv(index=False)
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "columns": list(rows.columns),
         "tasks": len(rows),
         "sha256": {"results.parquet as sorted CSV": _sha256(text.encode())},
     }
     if not len(pd.read_parquet(out / "timings.parquet")):
-        found["sha256"]["table.csv"] = _sha256((out / "table.csv").read_bytes())
+        record["sha256"]["table.csv"] = _sha256((out / "table.csv").read_bytes())
     else:
-        found["left out"] = "table.csv and timings.parquet, which hold times"
+        record["left out"] = "table.csv and timings.parquet, which hold times"
     numbers = rows.select_dtypes("number").drop(columns="seed", errors="ignore")
-    found["mean"] = {name: _rounded(str(value)) for name, value in numbers.mean().items()}
-    return found
+    record["mean"] = {name: _rounded(str(value)) for name, value in numbers.mean().items()}
+    return record
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
@@ -215,8 +215,8 @@ def _write_table(path: Path, rows: list[dict[str, str]]) -> None:
 def _beginning(rows: list[dict[str, str]]) -> list[list[Any]]:
     """The first rows of a table: what it is, mean and standard deviation, to six digits."""
     first = next(iter(rows[0]))
-    wanted = [name for name in ("mean", "estimate", "sd") if name in rows[0]]
-    return [[row[first], *(_rounded(row[name]) for name in wanted)] for row in rows[:ROWS]]
+    columns = [name for name in ("mean", "estimate", "sd") if name in rows[0]]
+    return [[row[first], *(_rounded(row[name]) for name in columns)] for row in rows[:ROWS]]
 
 
 def _rounded(number: str) -> float | None:
@@ -251,9 +251,9 @@ def schema() -> str:
         tiewise("new", "s", "--items", "trees.csv", "--question", "Which is taller?", folder=folder)
         tiewise("invite", "s", folder=folder)
         database = sqlite3.connect(folder / "s" / "study.db")
-        found = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        rows = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         database.close()
-    statements = sorted("\n".join(map(str.rstrip, sql.splitlines())) for (sql,) in found)
+    statements = sorted("\n".join(map(str.rstrip, sql.splitlines())) for (sql,) in rows)
     return "".join(f"{statement};\n\n" for statement in statements).rstrip() + "\n"
 
 
@@ -264,13 +264,13 @@ def help_texts() -> str:
 
     main = _command().entry_point()
     assert isinstance(main, Group)
-    told = []
+    texts = []
     for words in ([], *([name] for name in sorted(main.commands))):
         asked = [*words, "--help"]
         ran = CliRunner().invoke(main, asked, prog_name="tiewise", env={"COLUMNS": "100"})
         assert ran.exit_code == 0, ran.output
-        told.append(f"$ tiewise {' '.join(asked)}\n{ran.output}")
-    return "\n".join(told)
+        texts.append(f"$ tiewise {' '.join(asked)}\n{ran.output}")
+    return "\n".join(texts)
 
 
 def _command() -> Any:
@@ -301,14 +301,14 @@ def density_points() -> dict[str, Any]:
     """
     import numpy as np
 
-    from tiewise.model.scalar_priors import Exponential, InverseGamma
     from tiewise.data.counts import Counts
+    from tiewise.engines.hierarchical import HierarchicalPosterior
+    from tiewise.engines.hierarchical_marginal import ModeFinder
     from tiewise.geo.graph import Graph
     from tiewise.model.bradley_terry import BradleyTerry
     from tiewise.model.quality_priors import Network
+    from tiewise.model.scalar_priors import Exponential, InverseGamma
     from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
-    from tiewise.engines.hierarchical import Layers
-    from tiewise.engines.hierarchical_marginal import Climb
 
     items, judges, groups = ("a", "b", "c", "d"), ("p", "q", "r"), 2
     number = np.arange(60)
@@ -330,27 +330,27 @@ def density_points() -> dict[str, Any]:
         """Numbers without any pattern that matters, the same on every machine to the last bits."""
         return height * (((np.arange(size) * 37 + 11 * k) % 23) / 11.0 - 1.0)
 
-    def told(array: Any) -> Any:
+    def listed(array: Any) -> Any:
         return np.asarray(array, float).tolist()
 
     plain = model()
     group = {"p": "old", "q": "young", "r": "old"}
     terms = (Covariates(table, "x"), Order(), Groups(group), Sharpness(), Thresholds())
     whole = model(terms, ordered=True)
-    design, layers = whole.design, Layers(whole)
-    climb = Climb(layers)
-    found: dict[str, Any] = {"plain": [], "every term": [], "posterior": []}
+    design, posterior = whole.design, HierarchicalPosterior(whole)
+    finder = ModeFinder(posterior)
+    record: dict[str, Any] = {"plain": [], "every term": [], "posterior": []}
     for k, height in enumerate((0.5, 1.0, 3.0, 30.0)):
         quality, tie = waves(4, k, height)[:, None], np.array([0.2 + 0.3 * k])
-        by_quality, by_tie = plain.slopes(quality, tie)
-        bend = plain.curvature(quality[:, 0], float(tie[0]))
-        found["plain"].append({
-            "quality": told(quality[:, 0]), "tie": float(tie[0]),
+        by_quality, by_tie = plain.gradient(quality, tie)
+        hessian = plain.negative_hessian(quality[:, 0], float(tie[0]))
+        record["plain"].append({
+            "quality": listed(quality[:, 0]), "tie": float(tie[0]),
             "log likelihood": float(plain.log_likelihood(quality, tie)[0]),
-            "slope by quality": told(by_quality[:, 0]), "slope by tie": float(by_tie[0]),
-            "curvature by qualities": told(bend.qualities),
-            "curvature by quality and tie": told(bend.quality_and_tie),
-            "curvature by tie": float(bend.tie),
+            "slope by quality": listed(by_quality[:, 0]), "slope by tie": float(by_tie[0]),
+            "curvature by qualities": listed(hessian.qualities),
+            "curvature by quality and tie": listed(hessian.quality_and_tie),
+            "curvature by tie": float(hessian.tie),
         })  # fmt: skip
         more = {
             "contrast": waves(groups * 4, k + 1, 0.5).reshape(groups, 4, 1),
@@ -358,27 +358,27 @@ def density_points() -> dict[str, Any]:
             "sharpness": np.exp2(waves(3, k + 3, 0.5))[:, None],
             "threshold": np.exp2(waves(3, k + 4, 0.5))[:, None],
         }
-        at = design.point(quality, np.ones(1), more)
-        found["every term"].append({
-            "quality": told(quality[:, 0]),
-            **{name: told(value[..., 0]) for name, value in more.items()},
-            "log likelihood": float(design.rows.log_likelihood(at)[0]),
+        at = design.arguments(quality, np.ones(1), more)
+        record["every term"].append({
+            "quality": listed(quality[:, 0]),
+            **{name: listed(value[..., 0]) for name, value in more.items()},
+            "log likelihood": float(design.likelihood.log_likelihood(at)[0]),
             "slopes": {
-                name: told(part[:, 0])
+                name: listed(part[:, 0])
                 for name, part in zip(
                     ("quality", "shift", "log sharpness", "threshold"),
-                    design.rows.slopes(at), strict=True,
+                    design.likelihood.gradient(at), strict=True,
                 )
             },
         })  # fmt: skip
-        scales = waves(len(layers.layers), k + 5, 0.5)
-        point = layers.start() + waves(sum(layers.sizes), k + 6, min(height, 3.0) / 2)
-        slope = np.concatenate([part[:, 0] for part in climb.slope(point, scales)])
-        found["posterior"].append({
-            "point": told(point), "log scales": told(scales),
-            "log density": climb.value(point, scales), "slope": told(slope),
+        scales = waves(len(posterior.layers), k + 5, 0.5)
+        point = posterior.start() + waves(sum(posterior.sizes), k + 6, min(height, 3.0) / 2)
+        slope = np.concatenate([part[:, 0] for part in finder.gradient(point, scales)])
+        record["posterior"].append({
+            "point": listed(point), "log scales": listed(scales),
+            "log density": finder.log_density(point, scales), "slope": listed(slope),
         })  # fmt: skip
-    return found
+    return record
 
 
 # Recording.
@@ -386,8 +386,8 @@ def density_points() -> dict[str, Any]:
 
 def read_digests() -> dict[str, Any]:
     """What was recorded."""
-    found: dict[str, Any] = json.loads(DIGESTS.read_text(encoding="utf-8"))
-    return found
+    record: dict[str, Any] = json.loads(DIGESTS.read_text(encoding="utf-8"))
+    return record
 
 
 def record_listings() -> None:
@@ -409,16 +409,16 @@ def record_cases(names: Iterable[str]) -> None:
                 print(f"{name}: left out, its data is not beside this checkout")
                 continue
             begun = time.perf_counter()
-            found = compute(known[name], study)
+            result = compute(known[name], study)
             print(f"{name}: {time.perf_counter() - begun:.1f} s", flush=True)
-            told = read_digests()["cases"] if DIGESTS.exists() else {}
-            told[name] = found
-            ordered = {key: told[key] for key in known if key in told}
+            digests = read_digests()["cases"] if DIGESTS.exists() else {}
+            digests[name] = result
+            ordered = {key: digests[key] for key in known if key in digests}
             _write_digests({"made with": made_with(), "cases": ordered})
 
 
-def _write_digests(told: dict[str, Any]) -> None:
-    text = json.dumps(told, indent=1, ensure_ascii=False)
+def _write_digests(digests: dict[str, Any]) -> None:
+    text = json.dumps(digests, indent=1, ensure_ascii=False)
     DIGESTS.write_text(text + "\n", encoding="utf-8")
 
 

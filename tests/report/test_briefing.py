@@ -25,13 +25,21 @@ from tiewise.engines.laplace import Laplace
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError, InputWarning
 from tiewise.geo.areas import Areas
-from tiewise.report.answer import chance_words, percent, scale_rows, standing_out
+from tiewise.model.item_context import ItemContext
+from tiewise.posterior.results_folder import Results, read_results
+from tiewise.report.answer import top_items
 from tiewise.report.briefing import MOST_CONTACTS, write_briefing, write_template
-from tiewise.report.briefing_map import APART, CLEAR, drawn_map, pushed_apart, ringed
+from tiewise.report.briefing_map import (
+    APART,
+    CLEAR,
+    numbered_map,
+    ring_positions,
+    separated_positions,
+)
 from tiewise.report.briefing_values import LOWER, UPPER, template_values
-from tiewise.report.folder import Results, read_results
-from tiewise.workflows.analyse import Surroundings, analyse
-from tiewise.workflows.simulate import make_up
+from tiewise.text import probability_percent, probability_scale_rows, probability_words
+from tiewise.workflows.analyse import analyse
+from tiewise.workflows.simulate import write_simulated_study
 
 A4 = (595.28, 841.89)
 MARGIN = 35  # points beside which no letter stands: numbers may be a little beside the map
@@ -42,12 +50,12 @@ LONG = "The parish of Saint Bartholomew-without-the-Walls and all that belongs t
 def county(tmp_path_factory) -> Results:
     """A made-up county of twelve wards, fitted exactly."""
     study = tmp_path_factory.mktemp("study") / "county"
-    make_up(study, county=12, comparisons=400, judges=6, seed=5)
+    write_simulated_study(study, county=12, comparisons=400, judges=6, rng=5)
     out = study.parent / "results"
     analyse(
         str(study / "comparisons.csv"), out,
-        around=Surroundings.read(areas=study / "areas.gpkg"),
-        engine=Transport(), seed=1, about=replace(RISK, top=3), report=False,
+        context=ItemContext.read(areas=study / "areas.gpkg"),
+        engine=Transport(), rng=1, wording=replace(RISK, top=3), report=False,
     )  # fmt: skip
     return read_results(out)
 
@@ -135,19 +143,19 @@ def test_the_map_has_colours_above_and_below_the_average(pdf):
 
 def test_the_first_page_answers_the_question(pdf, county):
     text = words(pdf, 0)
-    for said in ("Risk in the county", "Public Health", county.about.question, "higher risk"):
-        assert said in text
-    top = standing_out(county).iloc[0]
+    for phrase in ("Risk in the county", "Public Health", county.wording.question, "higher risk"):
+        assert phrase in text
+    top = top_items(county).iloc[0]
     assert top["name"] in text
 
 
 def test_the_numbers_are_those_of_the_table(pdf, county):
     text, table = words(pdf, 1), rows_of(county)
-    for item in standing_out(county)["item"]:
+    for item in top_items(county)["item"]:
         row = table[item]
-        chance = float(row["top_k_probability"])
+        probability = float(row["top_k_probability"])
         line = (
-            f"{row['name']} {percent(chance)} {chance_words(chance)} "
+            f"{row['name']} {probability_percent(probability)} {probability_words(probability)} "
             f"{row['rank_q2.5']} to {row['rank_q97.5']} {row['comparisons']}"
         )
         assert line in text
@@ -156,14 +164,14 @@ def test_the_numbers_are_those_of_the_table(pdf, county):
 def test_it_says_what_was_done_and_what_it_does_not_say(pdf, county):
     text, facts = words(pdf, 1), county.facts
     assert f"{facts['comparisons']} answers about 12 wards, {facts['ties']} of them" in text
-    for said in ("6 judges", "These are opinions", "They are relative", "They are uncertain"):
-        assert said in text
+    for phrase in ("6 judges", "These are opinions", "They are relative", "They are uncertain"):
+        assert phrase in text
 
 
 def test_the_scale_is_printed_with_its_numbers(pdf):
     text = words(pdf, 1)
-    for said in ("almost certain", "95 % or more", "80 to 94 %", "almost ruled out", "below 5 %"):
-        assert said in text
+    for phrase in ("almost certain", "95 % or more", "80 to 94 %", "almost ruled out", "below 5 %"):
+        assert phrase in text
 
 
 def test_contacts_and_how_to_repeat_it_are_at_the_end(pdf, county):
@@ -272,14 +280,14 @@ STUDIES: dict[str, dict[str, Any]] = {
 
 
 def study_of(folder: Path, study: dict[str, Any]) -> Results:
-    told = dict(study)
-    size, name = len(told["chances"]), told.pop("name", "Place")
+    values = dict(study)
+    size, name = len(values["chances"]), values.pop("name", "Place")
     columns = {"name": [f"{k} {name}"[:200] for k in range(1, size + 1)]}
-    columns |= {"comparisons": told.pop("comparisons", 9)}
-    land = squares(told.pop("areas"), told.pop("across", 10)) if "areas" in told else None
-    about = replace(RISK, top=told.pop("top", 5))
+    columns |= {"comparisons": values.pop("comparisons", 9)}
+    land = squares(values.pop("areas"), values.pop("across", 10)) if "areas" in values else None
+    wording = replace(RISK, top=values.pop("top", 5))
     return results_of(
-        folder, table_of(told.pop("chances"), **columns), about=about, areas=land, **told
+        folder, table_of(values.pop("chances"), **columns), wording=wording, areas=land, **values
     )
 
 
@@ -288,12 +296,12 @@ def study_of(folder: Path, study: dict[str, Any]) -> Results:
 def test_it_is_two_pages_with_everything_on_them(study, wordy, tmp_path):
     """No letter is in the margin, beyond the page, or on top of another."""
     results = study_of(tmp_path / "results", study)
-    said = {
+    options = {
         "title": LONG * 5, "question": LONG * 9, "organisation": LONG * 3,
         "contacts": [LONG * 3] * MOST_CONTACTS, "higher": f"higher {LONG}", "lower": LONG,
         "noun": "municipality/municipalities",
     }  # fmt: skip
-    path = written(results, tmp_path, **(said if wordy else {}))
+    path = written(results, tmp_path, **(options if wordy else {}))
     with pypdfium2.PdfDocument(path) as document:
         assert len(document) == 2
         for page in document:
@@ -363,7 +371,7 @@ def test_names_that_occur_twice_are_told_apart(tmp_path):
 
 def test_items_without_names_are_called_by_their_noun(tmp_path):
     table = table_of([0.9, 0.3, 0.2, 0.1, 0.1], item=list("12345"), name=list("12345"))
-    results = results_of(tmp_path / "r", table, about=replace(RISK, top=2))
+    results = results_of(tmp_path / "r", table, wording=replace(RISK, top=2))
     text = words(written(results, tmp_path), 0)
     assert "Ward 1 is very likely to be among" in text
 
@@ -382,19 +390,19 @@ def test_a_letter_that_no_font_has_is_remarked_upon(tmp_path, monkeypatch):
 def test_what_nobody_compared_is_marked_wherever_it_stands(tmp_path):
     table = table_of([0.9, 0.3, 0.2, 0.1, 0.1, 0.1], comparisons=[0, 9, 9, 9, 9, 0])
     mapped = results_of(tmp_path / "map", table, areas=squares(6))
-    said = "not compared: estimate borrowed from its neighbours"
+    note = "not compared: estimate borrowed from its neighbours"
     path = written(mapped, tmp_path)
-    assert f"Stripes: {said}" in words(path, 0)
+    assert f"Stripes: {note}" in words(path, 0)
     assert "Ward A (not compared)" in words(path, 0)
-    assert f"Ward A {said} 90 % very likely 1 to 3 never" in words(path, 1)
+    assert f"Ward A {note} 90 % very likely 1 to 3 never" in words(path, 1)
     path = written(results_of(tmp_path / "plain", table), tmp_path)
-    assert f"Hollow dots: {said}" in words(path, 0)
+    assert f"Hollow dots: {note}" in words(path, 0)
     assert "Ward F (not compared)" in words(path, 0)
 
 
 def test_what_nobody_compared_has_no_colour_on_the_map(tmp_path):
     table = table_of([0.1] * 4, comparisons=[9, 0, 9, 9])
-    svg, _ = drawn_map(results_of(tmp_path / "r", table, areas=squares(4)), ["i1"])
+    svg, _ = numbered_map(results_of(tmp_path / "r", table, areas=squares(4)), ["i1"])
     assert svg.count("url(#unseen)") == 1
     assert (
         len(set(re.findall(r'fill="(#\w{6})" stroke="none"|d="[^"]+" fill="(#\w{6})"/>', svg))) >= 3
@@ -402,12 +410,12 @@ def test_what_nobody_compared_has_no_colour_on_the_map(tmp_path):
 
 
 def test_areas_below_the_average_are_dotted(tmp_path):
-    svg, _ = drawn_map(results_of(tmp_path / "r", table_of([0.1] * 4), areas=squares(4)), [])
+    svg, _ = numbered_map(results_of(tmp_path / "r", table_of([0.1] * 4), areas=squares(4)), [])
     assert svg.count("url(#below)") == 2
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "message"),
     [
         ({"rhat_max": 1.2}, "Do not use: the computation has not settled."),
         ({"ess_min": 50.0}, "Preliminary: the computation has nearly settled."),
@@ -416,11 +424,11 @@ def test_areas_below_the_average_are_dotted(tmp_path):
         ({"kind": "point"}, "Preliminary: single estimates."),
     ],
 )  # fmt: skip
-def test_a_fit_that_is_not_sound_says_so_before_anything_else(facts, said, tmp_path):
+def test_a_fit_that_is_not_sound_says_so_before_anything_else(facts, message, tmp_path):
     chances = [np.nan if facts.get("kind") == "point" else 0.9] * 6
     text = words(written(results_of(tmp_path / "r", table_of(chances), **facts), tmp_path), 0)
-    assert said in text
-    assert text.index(said) < text.index("Which ward")
+    assert message in text
+    assert text.index(message) < text.index("Which ward")
 
 
 def test_a_point_estimate_has_intervals_and_no_chances(tmp_path):
@@ -454,7 +462,7 @@ def test_an_interval_without_end_is_not_drawn(tmp_path):
 def test_a_laplace_fit_is_called_preliminary(county, tmp_path):
     study = county.folder.parent / "county"
     results = analyse(
-        str(study / "comparisons.csv"), tmp_path / "laplace", engine=Laplace(draws=200), seed=1,
+        str(study / "comparisons.csv"), tmp_path / "laplace", engine=Laplace(draws=200), rng=1,
         report=False,
     )  # fmt: skip
     assert "Preliminary: a quick approximation" in words(written(results, tmp_path), 0)
@@ -465,7 +473,7 @@ def test_a_laplace_fit_is_called_preliminary(county, tmp_path):
 
 def test_a_number_stands_on_its_area_where_there_is_room(tmp_path):
     results = results_of(tmp_path / "r", table_of([0.1] * 9), areas=squares(9, across=3))
-    _, chart = drawn_map(results, ["i7", "i3"])
+    _, chart = numbered_map(results, ["i7", "i3"])
     assert [mark["number"] for mark in chart["marks"]] == [1, 2]
     first, second = chart["marks"]
     assert (first["x"], first["y"]) == (first["to_x"], first["to_y"])
@@ -478,7 +486,7 @@ def test_a_number_stands_on_its_area_where_there_is_room(tmp_path):
 def test_numbers_do_not_cover_each_other_nor_what_they_point_to(tmp_path):
     results = results_of(tmp_path / "r", table_of([0.1] * 2500), areas=squares(2500, across=50))
     crowd = [f"i{50 * row + column + 1}" for row in (24, 25) for column in range(22, 27)]
-    marks = drawn_map(results, crowd)[1]["marks"]
+    marks = numbered_map(results, crowd)[1]["marks"]
     # The drawing is square and as high as the paper has room for.
     here = 150 * np.array([(mark["x"], mark["y"]) for mark in marks])
     there = 150 * np.array([(mark["to_x"], mark["to_y"]) for mark in marks])
@@ -490,7 +498,7 @@ def test_numbers_do_not_cover_each_other_nor_what_they_point_to(tmp_path):
 def test_lines_around_a_crowd_do_not_cross():
     """Places on the ring have the order of the points around their middle."""
     points = np.random.default_rng(3).normal(size=(8, 2))
-    away, ring = points - points.mean(axis=0), ringed(points) - points.mean(axis=0)
+    away, ring = points - points.mean(axis=0), ring_positions(points) - points.mean(axis=0)
     order, round_it = (np.argsort(np.arctan2(y, x)) for x, y in (away.T, ring.T))
     start = int(np.flatnonzero(round_it == order[0])[0])
     assert np.array_equal(np.roll(round_it, -start), order)
@@ -498,7 +506,7 @@ def test_lines_around_a_crowd_do_not_cross():
 
 def test_points_that_are_apart_stay_where_they_are():
     points = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]])
-    moved = pushed_apart(points, 5.0, off=np.empty((0, 2)))
+    moved = separated_positions(points, 5.0, off=np.empty((0, 2)))
     assert np.allclose(moved, points, atol=0.01)
 
 
@@ -515,9 +523,9 @@ def test_an_edited_template_is_used(county, tmp_path):
     mine = write_template(tmp_path / "mine.typ")
     text = mine.read_text(encoding="utf-8").replace("What it does not say", "Read this twice")
     mine.write_text(text, encoding="utf-8")
-    said = words(written(county, tmp_path, template=mine))
-    assert "Read this twice" in said
-    assert "What it does not say" not in said
+    text = words(written(county, tmp_path, template=mine))
+    assert "Read this twice" in text
+    assert "What it does not say" not in text
 
 
 def test_a_template_may_use_files_beside_it(county, tmp_path):
@@ -525,8 +533,8 @@ def test_a_template_may_use_files_beside_it(county, tmp_path):
     (tmp_path / "logo.svg").write_text(logo, encoding="utf-8")
     mine = tmp_path / "mine.typ"
     mine.write_text(
-        "#let told = json(bytes(sys.inputs.values))\n#set document(title: told.title)\n"
-        '#image("logo.svg", alt: "logo")\n#told.answer',
+        "#let values = json(bytes(sys.inputs.values))\n#set document(title: values.title)\n"
+        '#image("logo.svg", alt: "logo")\n#values.answer',
         encoding="utf-8",
     )
     assert "risk" in words(written(county, tmp_path, template=mine))
@@ -540,7 +548,7 @@ def test_a_template_that_nobody_can_hear_is_set_with_a_remark(county, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("= One\n\n#nonsense(1)\n", "mine.typ:3: unknown variable: nonsense"),
         ("#let a = \n", "mine.typ:1: expected expression"),
@@ -548,12 +556,14 @@ def test_a_template_that_nobody_can_hear_is_set_with_a_remark(county, tmp_path):
         ('#read("../../secret")', "mine.typ:1: "),
     ],
 )
-def test_a_template_that_does_not_compile_is_one_line_with_its_place(county, tmp_path, text, said):
+def test_a_template_that_does_not_compile_is_one_line_with_its_place(
+    county, tmp_path, text, message
+):
     mine = tmp_path / "mine.typ"
     mine.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as error:
         written(county, tmp_path, template=mine)
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
     assert list(tmp_path.glob("*.pdf")) == []
 
@@ -573,7 +583,7 @@ def ticked(*cells: str) -> set[str]:
 
 
 def test_the_page_prints_the_scale_that_is_used():
-    assert table_on_the_page("words", "chance") == scale_rows()
+    assert table_on_the_page("words", "chance") == probability_scale_rows()
 
 
 @pytest.mark.parametrize("mapped", [True, False])
@@ -591,18 +601,18 @@ def test_the_page_lists_every_value_that_a_template_gets(mapped, tmp_path):
 def test_every_value_is_used_by_our_template():
     ours = (files("tiewise.report") / "templates" / "briefing.typ").read_text(encoding="utf-8")
     names = ticked(*(name for name, _ in table_on_the_page("value", "holds")))
-    assert {name for name in names if f"told.{name}" not in ours} == {"top"}
+    assert {name for name in names if f"values.{name}" not in ours} == {"top"}
 
 
 # The command.
 
 
-def run(*said: object) -> Result:
-    return CliRunner().invoke(main, ["briefing", *(str(word) for word in said)])
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["briefing", *(str(word) for word in arguments)])
 
 
-def refusal(*said: object) -> str:
-    result = run(*said)
+def refusal(*arguments: object) -> str:
+    result = run(*arguments)
     assert result.exit_code == 2, result.output
     assert re.fullmatch(r"tiewise: .*\n", result.stderr), result.stderr
     return result.stderr
@@ -629,8 +639,8 @@ def test_the_command_writes_beside_the_results_and_says_where(county, tmp_path):
 def test_the_question_is_the_title_where_there_is_none(county, tmp_path):
     for title in (None, "", "  "):
         path = written(county, tmp_path, title=title)
-        assert PdfReader(path).metadata.title == county.about.question
-        assert words(path, 0).count(county.about.question) == 1
+        assert PdfReader(path).metadata.title == county.wording.question
+        assert words(path, 0).count(county.wording.question) == 1
 
 
 def test_the_command_writes_its_template_and_no_more(tmp_path):
@@ -664,8 +674,8 @@ def test_a_folder_that_may_not_be_written_to_is_one_line(county, tmp_path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    said = refusal(county.folder, "--out", tmp_path / "a.pdf")
-    assert "cannot be written (No space left on device)" in said
+    message = refusal(county.folder, "--out", tmp_path / "a.pdf")
+    assert "cannot be written (No space left on device)" in message
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,25 +8,21 @@ import json
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
-import geopandas
-import numpy as np
 import pytest
-import shapely
 from click.testing import CliRunner, Result
 
 from support import report_studies as reports
 from support.report_studies import ODD, STUDIES, Element, csv_rows, read_page, table_rows
 from tiewise.cli.main import main
 from tiewise.errors import InputError
-from tiewise.geo.areas import Areas
-from tiewise.geo.outline import outline
+from tiewise.posterior.results_folder import Results, read_results
 from tiewise.report import html
-from tiewise.report.folder import Results, read_results
-from tiewise.report.html import rendered, reword, write_report
+from tiewise.report.html import rendered, rewrite_report, write_report
 
 BORROWED = "not compared: estimate borrowed from its neighbours"
 
@@ -77,28 +73,28 @@ def seen(text: str) -> str:
 # Numbers.
 
 
-def same(shown: str, told: str, digits: int, *, signed: bool = False) -> bool:
+def same(shown: str, stored: str, digits: int, *, signed: bool = False) -> bool:
     """Whether a number on the page is that of a file, rounded to these digits."""
-    if told == "":
+    if stored == "":
         return shown == "–"
-    number = float(told)
+    number = float(stored)
     text = f"{number:+.{digits}f}" if signed else f"{number:,.{digits}f}"
     return shown.replace("−", "-") in (text, text.lstrip("+-") if float(text) == 0 else text)
 
 
-def value(cell: Element, told: str, key: str = "data-value") -> bool:
+def value(cell: Element, stored: str, key: str = "data-value") -> bool:
     """Whether a cell carries the number of a file in full."""
-    given = cell.attributes[key]
-    return given == told == "" or float(given) == float(told)
+    shown = cell.attributes[key]
+    return shown == stored == "" or float(shown) == float(stored)
 
 
 def test_every_row_of_the_list_is_a_row_of_items_csv(study, page):
-    told = {row["item"]: row for row in csv_rows(study.folder / "items.csv")}
+    stored = {row["item"]: row for row in csv_rows(study.folder / "items.csv")}
     rows = table_rows(page, "items")
-    assert len(rows) == len(told)
+    assert len(rows) == len(stored)
     heads = [seen(head.text) for head in page.by_id("items").every("thead")[0].every("th")]
     seldom = {"top_k_probability": any(head.startswith("Chance") for head in heads)}
-    by_item = {seen(item): row for item, row in told.items()}
+    by_item = {seen(item): row for item, row in stored.items()}
     for element, cells in rows:
         row = by_item[seen(element.attributes["data-item"])]
         name, estimate, interval, sd, rank, *others = cells
@@ -130,10 +126,10 @@ def test_the_list_begins_with_the_highest(page):
 
 
 def test_the_parameters_are_those_of_parameters_csv(study, page):
-    told = csv_rows(study.folder / "parameters.csv")
+    stored = csv_rows(study.folder / "parameters.csv")
     rows = table_rows(page, "parameters")
-    assert len(rows) == len(told) == 2
-    for (_, cells), row in zip(rows, told, strict=True):
+    assert len(rows) == len(stored) == 2
+    for (_, cells), row in zip(rows, stored, strict=True):
         assert row["parameter"].split("_")[0] in cells[0].text
         keys = list(row)[1:]
         digits = [3, 3, 3, 3, 3, 0, 0, 3]
@@ -216,7 +212,7 @@ def test_names_from_right_to_left_do_not_turn_their_sentence(tmp_path):
         sentences = page.by_id(section).every("p") + page.by_id(section).every("dd")
         text = "".join(sentence.text for sentence in sentences)
         before = {
-            text[found.start() - 1] for name in reports.TURNED for found in re.finditer(name, text)
+            text[match.start() - 1] for name in reports.TURNED for match in re.finditer(name, text)
         }
         assert before == {"\N{FIRST STRONG ISOLATE}"}
         assert text.count("\N{FIRST STRONG ISOLATE}") == text.count("\N{POP DIRECTIONAL ISOLATE}")
@@ -317,73 +313,14 @@ def test_the_same_results_give_the_same_bytes(reported, tmp_path):
 
 
 def test_progress_comes_to_its_end(unmapped, monkeypatch):
-    monkeypatch.setattr(html, "draw", lambda results: iter(()))
-    told: list[tuple[str, int, int]] = []
-    write_report(unmapped, progress=lambda *words: told.append(words))
-    assert told[-1][1] == told[-1][2] > 0
-    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    monkeypatch.setattr(html, "available_plots", lambda results: [])
+    steps: list[tuple[str, int, int]] = []
+    write_report(unmapped, progress=lambda *step: steps.append(step))
+    assert steps[-1][1] == steps[-1][2] > 0
+    assert [done for _, done, _ in steps] == sorted(done for _, done, _ in steps)
 
 
 # The map.
-
-
-def polygons(path: str) -> shapely.Geometry:
-    """The shape of a path in steps of `M` and `l`."""
-    rings = []
-    for piece in path.split("z")[:-1]:
-        numbers = [float(n) for n in re.findall(r"-?[\d.]+", piece)]
-        rings.append(np.cumsum(np.reshape(numbers, (-1, 2)), axis=0).round(1))
-    shapes = [shapely.make_valid(shapely.Polygon(ring)) for ring in rings]
-    # A ring inside another is a hole.
-    whole = shapes[0]
-    for shape in shapes[1:]:
-        whole = shapely.symmetric_difference(whole, shape)
-    return whole
-
-
-def test_areas_keep_their_shape_and_place(county):
-    areas = county.areas
-    drawn = outline(areas)
-    west, _, east, north = areas.geometry.total_bounds
-    scale = drawn.width / (east - west)
-    for item, shape in zip(areas.items, areas.geometry, strict=True):
-        moved = shapely.transform(shape, lambda p: (p - (west, north)) * (scale, -scale))
-        redrawn = polygons(drawn.paths[item])
-        wrong = shapely.symmetric_difference(moved, redrawn).area
-        assert wrong < 0.02 * moved.area
-    assert len(drawn.borders) == len(set(areas.groups))
-
-
-def test_neighbours_still_share_their_border(county):
-    shapes = [polygons(path) for path in outline(county.areas).paths.values()]
-    whole = shapely.union_all(shapes)
-    total = sum(shape.area for shape in shapes)
-    assert abs(total - whole.area) < 1e-3 * whole.area
-    parts = [part for part in shapely.get_parts(whole) if part.area > 1]
-    assert len(parts) == 1
-    assert all(shapely.Polygon(hole).area < 1 for hole in parts[0].interiors)
-
-
-def squares(*corners: tuple[float, float, float]) -> Areas:
-    """Squares given by their west, south and side."""
-    shapes = [shapely.box(x, y, x + side, y + side) for x, y, side in corners]
-    columns = {"id": [str(k) for k in range(len(shapes))]}
-    return Areas.read(geopandas.GeoDataFrame(columns, geometry=shapes, crs="EPSG:27700"))
-
-
-def test_an_island_too_small_to_see_is_circled():
-    paths = outline(squares((0, 0, 1000), (1500, 0, 1), (1000, 0, 1))).paths
-    assert "a" not in paths["0"]
-    assert "a5,5" in paths["1"]
-    assert "a5,5" not in paths["2"], "a circle would lie on its neighbour"
-
-
-def test_a_map_in_degrees_is_not_stretched():
-    frame = geopandas.GeoDataFrame(
-        {"id": ["1"]}, geometry=[shapely.box(10, 59, 12, 61)], crs="EPSG:4326"
-    )
-    drawn = outline(Areas.read(frame))
-    assert drawn.width / drawn.height == pytest.approx(np.cos(np.radians(60)), rel=0.01)
 
 
 def test_areas_that_were_not_in_the_study_are_grey_and_say_so(tmp_path):
@@ -425,9 +362,9 @@ QUICK = ["--engine", "laplace", "--draws", 100, "--seed", 11]
 @pytest.fixture
 def desk(tmp_path, monkeypatch) -> Path:
     """A folder with judgements of a made-up county, which one sits in."""
-    from tiewise.workflows.simulate import make_up
+    from tiewise.workflows.simulate import write_simulated_study
 
-    make_up(tmp_path / "made", county=6, comparisons=120, seed=5)
+    write_simulated_study(tmp_path / "made", county=6, comparisons=120, rng=5)
     for name in ("comparisons.csv", "areas.gpkg"):
         shutil.copy(tmp_path / "made" / name, tmp_path)
     names = "".join(f"{k},Ward no. {k}\n" for k in range(1, 7))
@@ -459,8 +396,10 @@ def test_the_command_on_the_page_gives_the_same_again(desk, monkeypatch, way):
     run(*words[1:], "--no-report")
     assert Path("again/items.csv").read_bytes() == Path("items.csv").read_bytes()
     assert Path("again/study.json").read_bytes() == Path("study.json").read_bytes()
-    told = [json.loads(Path(p).read_text(encoding="utf-8")) for p in ("fit.json", "again/fit.json")]
-    assert told[0]["model"] == told[1]["model"]
+    facts = [
+        json.loads(Path(p).read_text(encoding="utf-8")) for p in ("fit.json", "again/fit.json")
+    ]
+    assert facts[0]["model"] == facts[1]["model"]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -481,17 +420,17 @@ def test_any_engine_can_be_repeated(desk, monkeypatch, engine):
 
 def test_every_prior_has_its_numbers_explained():
     from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
-    from tiewise.report.certainty import NUMBERS
+    from tiewise.report.priors import NUMBER_MEANINGS
 
-    assert set(NUMBERS["variance"]) == set(VARIANCE_PRIORS)
-    assert set(NUMBERS["tie"]) == {*TIE_PRIORS, "no ties"}
+    assert set(NUMBER_MEANINGS["variance"]) == set(VARIANCE_PRIORS)
+    assert set(NUMBER_MEANINGS["tie"]) == {*TIE_PRIORS, "no ties"}
 
 
 # Written again, in other words.
 
 
 def quickly(monkeypatch) -> None:
-    monkeypatch.setattr(html, "draw", lambda results: iter(()))
+    monkeypatch.setattr(html, "available_plots", lambda results: [])
 
 
 def test_the_report_can_be_reworded(unmapped, monkeypatch):
@@ -500,9 +439,9 @@ def test_the_report_can_be_reworded(unmapped, monkeypatch):
     result = run("report", unmapped.folder, "--question", "Which stop is safer?", "--noun", "stop")
     assert result.stdout == f"Report in {unmapped.folder / 'report.html'}\n"
     after = everything(unmapped.folder)
-    told = json.loads(after["study.json"])
+    words = json.loads(after["study.json"])
     was = json.loads(before["study.json"])
-    assert told == was | {"question": "Which stop is safer?", "noun": "stop"}
+    assert words == was | {"question": "Which stop is safer?", "noun": "stop"}
     assert '<h1 dir="auto">Which stop is safer?</h1>' in after["report.html"].decode()
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed == {"study.json", "report.html", "checks.csv"}
@@ -531,15 +470,18 @@ def test_what_is_no_results_folder_is_refused(tmp_path):
 @pytest.mark.parametrize("mishap", [ValueError, KeyboardInterrupt])
 def test_a_broken_run_leaves_the_old_report(reported, tmp_path, monkeypatch, mishap):
     shutil.copytree(reported.folder, tmp_path / "copy")
-    before, draw = everything(tmp_path / "copy"), html.draw
+    before, available_plots = everything(tmp_path / "copy"), html.available_plots
 
-    def fragile(results):
-        yield next(draw(results))
+    def figure(results):
         raise mishap
 
-    monkeypatch.setattr(html, "draw", fragile)
+    def fragile(results):
+        first, *_ = available_plots(results)
+        return [first, replace(first, figure=figure)]
+
+    monkeypatch.setattr(html, "available_plots", fragile)
     with pytest.raises(mishap):
-        reword(read_results(tmp_path / "copy"), question="Which?", top=1)
+        rewrite_report(read_results(tmp_path / "copy"), question="Which?", top=1)
     assert everything(tmp_path / "copy") == before
     assert not list((tmp_path / "copy").glob(".*"))
 

@@ -15,11 +15,13 @@ from pypdf import PdfReader
 
 from support import report_studies as reports
 from support.browser import RULES, is_wide
+from support.everyday import everyday
 from support.report_studies import ODD, STUDIES, csv_rows
-from tiewise.report.folder import Results
+from tiewise.posterior.results_folder import Results
 from tiewise.report.html import write_report
 
 PHONE, DESK = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
+SIZES = {"phone": PHONE, "desk": DESK}
 
 
 @pytest.fixture(scope="session")
@@ -67,16 +69,26 @@ def column(page: Page, number: int) -> list[float]:
 # For everybody.
 
 
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
-@pytest.mark.parametrize("name", ["county", "unmapped", "odd", "twins", "point", "alone"])
+@pytest.mark.parametrize(
+    ("name", "size"),
+    everyday(
+        [
+            (name, size)
+            for name in ("county", "unmapped", "odd", "twins", "point", "alone")
+            for size in ("phone", "desk")
+        ],
+        ("county", "phone"),
+        ("unmapped", "desk"),
+    ),
+)
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(browser, written, name, size):
-    with opened(browser, written(name), viewport=size) as page:
+    with opened(browser, written(name), viewport=SIZES[size]) as page:
         assert not is_wide(page)
         if name == "county":
             page.locator(".area").first.dispatch_event("click")
-        found = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
-        assert found.response["violations"] == [], found.generate_report()
-        assert len(found.response["passes"]) > 15
+        check = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
+        assert check.response["violations"] == [], check.generate_report()
+        assert len(check.response["passes"]) > 15
         assert not is_wide(page)
 
 
@@ -84,8 +96,8 @@ def test_axe_would_find_something(browser, written):
     with opened(browser, written("unmapped")) as page:
         page.evaluate("document.documentElement.removeAttribute('lang')")
         page.evaluate("document.querySelector('.small').style.color = '#ccc'")
-        found = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
-        assert {one["id"] for one in found.response["violations"]} == {
+        check = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
+        assert {one["id"] for one in check.response["violations"]} == {
             "html-has-lang", "color-contrast",
         }  # fmt: skip
 
@@ -120,11 +132,11 @@ def test_headings_sort_the_list_both_ways(browser, written):
         head = page.get_by_role("columnheader", name="Comparisons").last
         head.get_by_role("button").click()
         assert head.get_attribute("aria-sort") == "descending"
-        told = column(page, 7)
-        assert told == sorted(told, reverse=True)
+        cells = column(page, 7)
+        assert cells == sorted(cells, reverse=True)
         head.get_by_role("button").click()
         assert head.get_attribute("aria-sort") == "ascending"
-        assert column(page, 7) == sorted(told)
+        assert column(page, 7) == sorted(cells)
         assert page.locator("#items [aria-sort]").count() == 1
         page.locator("#items thead").get_by_role("button", name="Ward").click()
         assert names(page) == sorted(before)
@@ -164,12 +176,13 @@ def test_accents_do_not_matter_when_searching(browser, written):
         assert names(page) == ["Café au lait"]
 
 
+@pytest.mark.slow
 def test_two_thousand_items_can_be_sorted_and_searched(browser, written):
     with opened(browser, written("thousands")) as page:
         assert page.locator("#items tbody tr").count() == 2000
         page.locator("#items thead").get_by_role("button", name="Uncertainty").click()
-        told = column(page, 4)
-        assert told == sorted(told, reverse=True)
+        cells = column(page, 4)
+        assert cells == sorted(cells, reverse=True)
         page.get_by_label("Search the list").fill("street 1999")
         assert names(page) == ["Street 1999"]
 
@@ -191,12 +204,12 @@ def test_a_tap_tells_what_the_list_tells(browser, written):
     row = csv_rows(results.folder / "items.csv")[0]
     with opened(browser, results, viewport=PHONE, has_touch=True) as page:
         page.locator(shape_of(results, page, row["item"])).tap()
-        said = details(page).replace("−", "-")
-        assert row["name"] in said
-        assert f"{float(row['median']):+.2f}" in said
-        assert f"{float(row['q2.5']):+.2f} to {float(row['q97.5']):+.2f}" in said
-        assert f"{row['rank']} ({row['rank_q2.5']} to {row['rank_q97.5']})" in said
-        assert f"Comparisons {row['comparisons']}" in said
+        text = details(page).replace("−", "-")
+        assert row["name"] in text
+        assert f"{float(row['median']):+.2f}" in text
+        assert f"{float(row['q2.5']):+.2f} to {float(row['q97.5']):+.2f}" in text
+        assert f"{row['rank']} ({row['rank_q2.5']} to {row['rank_q97.5']})" in text
+        assert f"Comparisons {row['comparisons']}" in text
         assert page.locator("tr.chosen").get_attribute("data-item") == row["item"]
         assert page.locator("#ring").get_attribute("d") == page.locator(
             shape_of(results, page, row["item"])
@@ -356,6 +369,7 @@ def test_on_paper_it_is_a4_and_whole_and_without_clutter(browser, written):
         assert clutter not in text
 
 
+@pytest.mark.slow
 def test_a_long_list_on_paper_repeats_its_headings(browser, written):
     paper = pdf_of(browser, written("thousands"))
     assert 30 <= len(paper.pages) <= 75
@@ -369,17 +383,18 @@ def test_a_long_list_on_paper_repeats_its_headings(browser, written):
 
 @pytest.mark.slow
 def test_dar_es_salaam_is_light_and_sound(browser, real, tmp_path):
-    from tiewise.report.folder import About, read_results
-    from tiewise.workflows.analyse import Surroundings, analyse
+    from tiewise.model.item_context import ItemContext
+    from tiewise.posterior.results_folder import Wording, read_results
+    from tiewise.workflows.analyse import analyse
 
-    around = Surroundings.read(areas=real("data/dar-es-salaam-subwards.gpkg"), name="subwardName")
-    words = About(question="Which subward is richer?", higher="richer", lower="poorer", top=10)
+    context = ItemContext.read(areas=real("data/dar-es-salaam-subwards.gpkg"), name="subwardName")
+    words = Wording(question="Which subward is richer?", higher="richer", lower="poorer", top=10)
     file = real("data/dar-es-salaam-comparisons.csv")
-    analyse(file, tmp_path / "out", around=around, seed=1, about=words)
+    analyse(file, tmp_path / "out", context=context, rng=1, wording=words)
     results = read_results(Path(tmp_path / "out"))
     assert (results.folder / "report.html").stat().st_size <= 5_000_000
     with opened(browser, results, viewport=PHONE) as page:
         assert page.locator(".area").count() == 452
         assert not is_wide(page)
-        found = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
-        assert found.response["violations"] == [], found.generate_report()
+        check = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
+        assert check.response["violations"] == [], check.generate_report()

@@ -9,8 +9,9 @@ from string import Template
 
 import pytest
 
+from tiewise.data.answers import ANSWERS
 from tiewise.errors import InputError
-from tiewise.study.settings import problems, read_settings
+from tiewise.study.settings import AnswerSettings, problems, read_settings
 
 LEAST = '[study]\ntitle = "Wards"\nquestion = "Which is greener?"\n'
 
@@ -79,8 +80,8 @@ def test_a_title_and_a_question_are_enough(tmp_path):
     ],
 )  # fmt: skip
 def test_every_fault_has_its_key_and_a_way_out(tmp_path, more, key, words):
-    found = faults(LEAST + more)
-    assert any(said.startswith(f"{key}: ") and words in said for said in found), found
+    lines = faults(LEAST + more)
+    assert any(line.startswith(f"{key}: ") and words in line for line in lines), lines
     with pytest.raises(InputError, match="study.toml"):
         read_settings(written(tmp_path, LEAST + more))
 
@@ -110,3 +111,8 @@ def test_words_of_another_language_stand_in_where_there_are_any(tmp_path):
     assert made.word("study.question", "ar") == "أيها أكثر خضرة؟"
     assert made.word("study.question", "en") == "Which is greener?"
     assert made.word("study.title", "ar") == "Wards"
+
+
+def test_there_is_a_wording_for_every_answer():
+    wordings = {name for name, value in vars(AnswerSettings()).items() if value == ""}
+    assert wordings == {answer.stored for answer in ANSWERS}

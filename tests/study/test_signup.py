@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiewise.study.settings import SignUpField
-from tiewise.study.signup import Fault, read_answers, tidy
+from tiewise.study.signup import SignUpFault, clean_line, read_answers
 
 ROLE = SignUpField(name="role", label="Role", kind="choice", required=True, choices=("a b", "c"))
 YEARS = SignUpField(name="years", label="Years", kind="number")
@@ -36,7 +36,7 @@ def test_what_fits_is_kept(field, value, kept):
     ],
 )  # fmt: skip
 def test_what_does_not_is_refused_with_its_reason(field, value, why):
-    assert read_answers([field], {field.name: value}) == ({}, [Fault(field.name, why)])
+    assert read_answers([field], {field.name: value}) == ({}, [SignUpFault(field.name, why)])
 
 
 def test_nothing_is_kept_that_was_not_asked():
@@ -45,9 +45,9 @@ def test_nothing_is_kept_that_was_not_asked():
 
 @given(st.text())
 def test_tidied_text_is_a_line_that_any_database_takes(text):
-    tidied = tidy(text)
+    tidied = clean_line(text)
     assert "\0" not in tidied
     assert tidied == tidied.strip()
     assert "\n" not in tidied
     tidied.encode()
-    assert tidy(tidied) == tidied
+    assert clean_line(tidied) == tidied

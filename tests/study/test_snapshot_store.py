@@ -9,47 +9,38 @@ from itertools import pairwise
 
 import pytest
 
-from tiewise.pairing.policies import Pick
-from tiewise.study.judge_store import Store
-from tiewise.study.researcher_store import Ledger
-from tiewise.study.snapshot_store import MOST, Snapshots
-from tiewise.study.values import Judge, Kind, Outcome
+from support.judging import add_answer, add_judge
+from tiewise.pairing.policies import OrderedPair
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.snapshot_store import MAX_SNAPSHOTS, SnapshotStore
+from tiewise.study.values import Kind
 
-AB, CD = Pick("a", "b"), Pick("c", "d")
+AB, CD = OrderedPair("a", "b"), OrderedPair("c", "d")
 HANDS = 8
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def store(request, tmp_path) -> Iterator[Store]:
+def store(request, tmp_path) -> Iterator[JudgeStore]:
     """An empty database of each kind."""
     if request.param == "sqlite":
-        opened = Store(f"sqlite:///{tmp_path / 'study.db'}")
+        opened = JudgeStore(f"sqlite:///{tmp_path / 'study.db'}")
     else:
-        opened = Store(request.getfixturevalue("postgresql")())
+        opened = JudgeStore(request.getfixturevalue("postgresql")())
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def snapshots(store) -> Snapshots:
-    return Snapshots(store)
+def snapshots(store) -> SnapshotStore:
+    return SnapshotStore(store)
 
 
-def come(store: Store) -> Judge:
-    new = store.welcome(consent="1", language="en", about={})
-    assert new is not None
-    return new.judge
-
-
-def say(store: Store, judge: Judge, pick: Pick) -> None:
-    assert store.answer(judge, store.offer(judge, pick, Kind.NEW).id, Outcome.LEFT)
-
-
-def keep(snapshots: Snapshots, comparisons: int, holder: str = "me", **beside: bytes) -> bool:
+def keep(snapshots: SnapshotStore, comparisons: int, holder: str = "me", **beside: bytes) -> bool:
     body = {"median": [comparisons / 7, -1.5], "items": ["a", "ب"]}
     return snapshots.add(
         body, pulse=f"p{comparisons}", comparisons=comparisons, seconds=0.25, holder=holder,
-        beside=beside,
+        current=beside,
     )  # fmt: skip
 
 
@@ -59,10 +50,10 @@ def keep(snapshots: Snapshots, comparisons: int, holder: str = "me", **beside: b
 def test_the_pulse_changes_with_whatever_changes_what_counts_and_with_nothing_else(
     store, snapshots
 ):
-    ledger, judge, other = Ledger(store), come(store), come(store)
+    ledger, judge, other = ResearcherStore(store), add_judge(store), add_judge(store)
     deeds = {
-        "an answer": lambda: say(store, judge, AB),
-        "another": lambda: say(store, other, CD),
+        "an answer": lambda: add_answer(store, judge, AB),
+        "another": lambda: add_answer(store, other, CD),
         "an undo": lambda: store.undo(judge),
         "an exclusion": lambda: ledger.exclude(other.id, "clicked at random"),
         "an inclusion": lambda: ledger.include(other.id),
@@ -75,8 +66,8 @@ def test_the_pulse_changes_with_whatever_changes_what_counts_and_with_nothing_el
         assert snapshots.pulse() != before, name
     before = snapshots.pulse()
     store.offer(judge, CD, Kind.NEW)
-    come(store)
-    snapshots.take("live", "me", 60)
+    add_judge(store)
+    snapshots.take_lease("live", "me", 60)
     keep(snapshots, 1)
     assert snapshots.pulse() == before
 
@@ -87,12 +78,12 @@ def test_the_pulse_changes_with_whatever_changes_what_counts_and_with_nothing_el
 def test_a_snapshot_comes_back_as_it_went_in(snapshots):
     assert snapshots.last() is None
     assert snapshots.last_id() == 0
-    assert snapshots.take("live", "me", 60)
+    assert snapshots.take_lease("live", "me", 60)
     assert keep(snapshots, 7, judges=b"rows")
-    found = snapshots.last()
-    assert found is not None
-    assert found.body == {"median": [1.0, -1.5], "items": ["a", "ب"]}
-    assert (found.id, found.pulse, found.comparisons, found.seconds) == (
+    last = snapshots.last()
+    assert last is not None
+    assert last.body == {"median": [1.0, -1.5], "items": ["a", "ب"]}
+    assert (last.id, last.pulse, last.comparisons, last.seconds) == (
         snapshots.last_id(), "p7", 7, 0.25,
     )  # fmt: skip
     kept = snapshots.current("judges")
@@ -102,31 +93,31 @@ def test_a_snapshot_comes_back_as_it_went_in(snapshots):
 
 def test_nobody_writes_without_the_lease(snapshots):
     assert not keep(snapshots, 1, judges=b"rows")
-    assert snapshots.take("live", "me", 60)
+    assert snapshots.take_lease("live", "me", 60)
     assert not keep(snapshots, 1, holder="another")
-    assert not snapshots.keep({"judges": b"rows"}, holder="another")
+    assert not snapshots.replace_current({"judges": b"rows"}, holder="another")
     assert snapshots.last() is None
     assert snapshots.current("judges") is None
-    assert snapshots.keep({"judges": b"rows"}, holder="me")
+    assert snapshots.replace_current({"judges": b"rows"}, holder="me")
     assert snapshots.current("judges")[1] == b"rows"
 
 
 def test_a_snapshot_ends_the_failure_before_it(snapshots):
-    snapshots.take("live", "me", 60)
-    snapshots.put("failure", b"no")
-    snapshots.keep({"judges": b"rows"}, holder="me")
+    snapshots.take_lease("live", "me", 60)
+    snapshots.set_current("failure", b"no")
+    snapshots.replace_current({"judges": b"rows"}, holder="me")
     assert snapshots.current("failure") is not None
     keep(snapshots, 1)
     assert snapshots.current("failure") is None
 
 
 def test_of_many_snapshots_the_first_the_last_and_some_evenly_between_are_kept(snapshots):
-    snapshots.take("live", "me", 600)
-    number = MOST + 60
+    snapshots.take_lease("live", "me", 600)
+    number = MAX_SNAPSHOTS + 60
     for k in range(1, number + 1):
         assert keep(snapshots, 10 * k)
     there = [one.comparisons for one in snapshots.history()]
-    assert len(there) == MOST
+    assert len(there) == MAX_SNAPSHOTS
     assert (there[0], there[-1]) == (10, 10 * number)
     assert max(b - a for a, b in pairwise(there)) <= 40
     some = snapshots.history(most=12)
@@ -136,19 +127,19 @@ def test_of_many_snapshots_the_first_the_last_and_some_evenly_between_are_kept(s
 
 
 def test_a_mark_changes_when_its_thing_does(snapshots):
-    assert snapshots.marks() == {}
-    snapshots.take("live", "me", 60)
+    assert snapshots.versions() == {}
+    snapshots.take_lease("live", "me", 60)
     keep(snapshots, 1, judges=b"1", standing=b"1")
-    before = snapshots.marks()
+    before = snapshots.versions()
     assert set(before) == {"snapshot", "judges", "standing"}
     time.sleep(0.002)  # a mark is a moment
-    snapshots.put("judges", b"2")
-    changed = {key for key, mark in snapshots.marks().items() if mark != before[key]}
+    snapshots.set_current("judges", b"2")
+    changed = {key for key, mark in snapshots.versions().items() if mark != before[key]}
     assert changed == {"judges"}
     keep(snapshots, 2)
-    assert snapshots.marks()["snapshot"] != before["snapshot"]
-    snapshots.drop("standing")
-    assert "standing" not in snapshots.marks()
+    assert snapshots.versions()["snapshot"] != before["snapshot"]
+    snapshots.drop_current("standing")
+    assert "standing" not in snapshots.versions()
 
 
 # Leases.
@@ -156,26 +147,26 @@ def test_a_mark_changes_when_its_thing_does(snapshots):
 
 def test_of_many_who_reach_for_a_lease_at_once_one_has_it(store):
     def reach(k: int) -> bool:
-        return Snapshots(store).take("live", f"hand {k}", 60)
+        return SnapshotStore(store).take_lease("live", f"hand {k}", 60)
 
     with ThreadPoolExecutor(HANDS) as pool:
         taken = list(pool.map(reach, range(HANDS)))
     assert sum(taken) == 1
-    assert Snapshots(store).holder("live") == f"hand {taken.index(True)}"
+    assert SnapshotStore(store).lease_holder("live") == f"hand {taken.index(True)}"
 
 
 def test_a_lease_is_renewed_given_back_and_runs_out(snapshots):
-    assert snapshots.take("live", "me", 60)
-    assert snapshots.take("live", "me", 60)
-    assert not snapshots.take("live", "you", 60)
-    assert snapshots.take("papers", "you", 60)
-    snapshots.release("live", "you")
-    assert snapshots.holder("live") == "me"
-    snapshots.release("live", "me")
-    assert snapshots.holder("live") is None
-    assert snapshots.take("live", "you", 0.05)
+    assert snapshots.take_lease("live", "me", 60)
+    assert snapshots.take_lease("live", "me", 60)
+    assert not snapshots.take_lease("live", "you", 60)
+    assert snapshots.take_lease("papers", "you", 60)
+    snapshots.release_lease("live", "you")
+    assert snapshots.lease_holder("live") == "me"
+    snapshots.release_lease("live", "me")
+    assert snapshots.lease_holder("live") is None
+    assert snapshots.take_lease("live", "you", 0.05)
     time.sleep(0.1)
-    assert snapshots.holder("live") is None
+    assert snapshots.lease_holder("live") is None
     assert not keep(snapshots, 1, holder="you")
-    assert snapshots.take("live", "me", 60)
-    assert not snapshots.take("live", "you", 60)
+    assert snapshots.take_lease("live", "me", 60)
+    assert not snapshots.take_lease("live", "you", 60)

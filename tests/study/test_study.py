@@ -12,14 +12,15 @@ import pytest
 from scipy.stats import chisquare
 from shapely import box
 
+from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.data.comparisons import read_comparisons
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
-from tiewise.study.create import check_study, new_study
-from tiewise.study.export import bring_in, comparisons, export
-from tiewise.study.judge_store import Store
+from tiewise.study.create import check_study, create_study
+from tiewise.study.export import comparisons, export, import_file
+from tiewise.study.judge_store import JudgeStore
 from tiewise.study.study import Study, next_offer
-from tiewise.study.values import Judge, Kind, Outcome
+from tiewise.study.values import Judge, Kind
 
 QUESTION = 'Which ward is "greener"?'
 
@@ -27,28 +28,28 @@ QUESTION = 'Which ward is "greener"?'
 @pytest.fixture
 def wards(tmp_path) -> Path:
     path = tmp_path / "wards.gpkg"
-    Areas.made_up(12, seed=3).to_gpkg(path)
+    Areas.synthetic(12, rng=3).to_gpkg(path)
     return path
 
 
 @pytest.fixture
 def study(tmp_path, wards) -> Study:
-    return new_study(tmp_path / "study", question=QUESTION, areas=wards, noun="ward")
+    return create_study(tmp_path / "study", question=QUESTION, areas=wards, noun="ward")
 
 
 @pytest.fixture
-def store(study) -> Store:
+def store(study) -> JudgeStore:
     return study.store()
 
 
-def come(store: Store, *groups: str) -> Judge:
-    new = store.welcome(consent="1", language="en", about={})
+def come(store: JudgeStore, *groups: str) -> Judge:
+    new = store.add_judge(consent="1", language="en", about={})
     assert new is not None
-    store.know(new.judge, groups)
+    store.set_groups(new.judge, groups)
     return new.judge
 
 
-def judged(study: Study, store: Store, judge: Judge, outcomes) -> list[frozenset[str]]:
+def judged(study: Study, store: JudgeStore, judge: Judge, outcomes) -> list[frozenset[str]]:
     rng = np.random.default_rng(2)
     met = []
     for outcome in outcomes:
@@ -76,7 +77,7 @@ def test_a_list_makes_a_study_with_its_pictures(tmp_path):
     (tmp_path / "a.png").write_bytes(b"picture")
     table = "name,description,image\nAsh,a tree,a.png\nBirch,,\n"
     (tmp_path / "items.csv").write_text(table, encoding="utf-8")
-    study = new_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
+    study = create_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
     assert [(i.id, i.name, i.description) for i in study.items.values()] == [
         ("1", "Ash", "a tree"), ("2", "Birch", ""),
     ]  # fmt: skip
@@ -99,20 +100,20 @@ def test_a_list_makes_a_study_with_its_pictures(tmp_path):
 def test_a_list_that_cannot_be_is_refused_and_leaves_no_folder(tmp_path, table, words):
     (tmp_path / "items.csv").write_text(table, encoding="utf-8")
     with pytest.raises(InputError, match=words):
-        new_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
+        create_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
     assert not (tmp_path / "s").exists()
 
 
 def test_nothing_is_overwritten(study, wards):
     with pytest.raises(InputError, match="not empty"):
-        new_study(study.folder, question="Which?", areas=wards)
+        create_study(study.folder, question="Which?", areas=wards)
 
 
 def test_one_says_what_is_compared(tmp_path, wards):
-    with pytest.raises(InputError, match="--areas FILE.*--items FILE"):
-        new_study(tmp_path / "s", question="Which?")
+    with pytest.raises(InputError, match="areas=FILE.*items=FILE"):
+        create_study(tmp_path / "s", question="Which?")
     with pytest.raises(InputError, match="speak of a map"):
-        new_study(tmp_path / "s", question="Which?", items="x.csv", group="borough")
+        create_study(tmp_path / "s", question="Which?", items="x.csv", group="borough")
 
 
 # Checked.
@@ -125,12 +126,12 @@ def test_a_change_of_meaning_is_refused_only_once_there_are_answers(study, store
     assert check_study(study.folder) == []
     path.write_text(settings, encoding="utf-8")
     assert study.changed_meaning(store) == []
-    judged(study, store, come(store, *study.groups), [Outcome.LEFT])
+    judged(study, store, come(store, *study.groups), [FIRST])
     path.write_text(settings.replace("greener", "redder"), encoding="utf-8")
-    (said,) = check_study(study.folder)
-    assert said.startswith("study.question: answers were given to")
-    assert "greener" in said
-    assert "redder" in said
+    (fault,) = check_study(study.folder)
+    assert fault.startswith("study.question: answers were given to")
+    assert "greener" in fault
+    assert "redder" in fault
     path.write_text(settings.replace("target = 30", "target = 50"), encoding="utf-8")
     assert check_study(study.folder) == []
     assert len(list(store.rows())) == 1
@@ -139,8 +140,8 @@ def test_a_change_of_meaning_is_refused_only_once_there_are_answers(study, store
 def test_an_area_that_is_missing_from_the_map_is_named(study):
     with (study.folder / "items.csv").open("a", encoding="utf-8") as file:
         file.write(f"99,Nowhere,{study.groups[0]},,\n")
-    (said,) = check_study(study.folder)
-    assert "'Nowhere'" in said
+    (fault,) = check_study(study.folder)
+    assert "'Nowhere'" in fault
 
 
 def test_an_item_that_nobody_would_be_asked_about_is_named(study):
@@ -149,16 +150,16 @@ def test_an_item_that_nobody_would_be_asked_about_is_named(study):
     name, group = lines[1].split(",")[1:3]
     lines[1] = lines[1].replace(group, "", 1)
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (said,) = check_study(study.folder)
-    assert f"{name!r} has no group" in said
+    (fault,) = check_study(study.folder)
+    assert f"{name!r} has no group" in fault
 
 
 def test_an_image_that_browsers_do_not_show_is_named(tmp_path):
     (tmp_path / "scan.tiff").write_bytes(b"II*")
     (tmp_path / "items.csv").write_text("name,image\nAsh,scan.tiff\nBirch,\n", encoding="utf-8")
-    study = new_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
-    (said,) = check_study(study.folder)
-    assert "'scan.tiff'" in said
+    study = create_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
+    (fault,) = check_study(study.folder)
+    assert "'scan.tiff'" in fault
 
 
 def test_images_come_to_lie_in_one_folder(tmp_path):
@@ -167,12 +168,12 @@ def test_images_come_to_lie_in_one_folder(tmp_path):
         (tmp_path / folder / "a.png").write_bytes(folder.encode())
     table = tmp_path / "items.csv"
     table.write_text("name,image\nAsh,one/a.png\nBirch,\n", encoding="utf-8")
-    study = new_study(tmp_path / "s", question="Which?", items=table)
+    study = create_study(tmp_path / "s", question="Which?", items=table)
     assert check_study(study.folder) == []
     assert (study.folder / "images" / study.items["1"].image).read_bytes() == b"one"
     table.write_text("name,image\nAsh,one/a.png\nBirch,two/a.png\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"two images are called 'a\.png'"):
-        new_study(tmp_path / "t", question="Which?", items=table)
+        create_study(tmp_path / "t", question="Which?", items=table)
 
 
 # Offered.
@@ -183,7 +184,7 @@ def test_a_judge_sees_what_they_know_once_each_and_then_nothing(study, store):
     mine = [item.id for item in study.items.values() if item.group == group]
     judge = come(store, group)
     pairs = len(mine) * (len(mine) - 1) // 2
-    met = judged(study, store, judge, [Outcome.TIE] * pairs)
+    met = judged(study, store, judge, [TIE] * pairs)
     assert len(set(met)) == pairs
     assert set().union(*met) == set(mine)
     assert next_offer(study, store, judge, np.random.default_rng(2)) is None
@@ -201,7 +202,7 @@ def test_practice_comes_first_and_does_not_count(study, store):
     path.write_text(text, encoding="utf-8")
     study = Study.open(study.folder)
     judge = come(store, *study.groups)
-    judged(study, store, judge, [Outcome.LEFT] * 3)
+    judged(study, store, judge, [FIRST] * 3)
     assert [row["kind"] for row in store.rows()] == [Kind.PRACTICE, Kind.PRACTICE, Kind.NEW]
     assert store.progress(judge) == (1, 0, 2)
     assert len(comparisons(store)) == 1
@@ -213,7 +214,7 @@ def test_planned_repeats_are_offered_with_sides_exchanged(study, store):
     path.write_text(text, encoding="utf-8")
     study = Study.open(study.folder)
     judge = come(store, *study.groups)
-    judged(study, store, judge, [Outcome.LEFT] * 40)
+    judged(study, store, judge, [FIRST] * 40)
     kinds = Counter(row["kind"] for row in store.rows())
     assert kinds[Kind.REPEAT] > 5
     before: set[tuple[str, str]] = set()
@@ -226,7 +227,7 @@ def test_planned_repeats_are_offered_with_sides_exchanged(study, store):
 def test_pairs_and_sides_of_many_judges_are_uniform(tmp_path):
     """The paper's rule, through the store: every pair and either side equally likely."""
     (tmp_path / "items.csv").write_text("name\na\nb\nc\nd\n", encoding="utf-8")
-    study = new_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
+    study = create_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
     store, rng = study.store(), np.random.default_rng(2)
     met = Counter()
     for _ in range(600):
@@ -241,7 +242,7 @@ def test_pairs_and_sides_of_many_judges_are_uniform(tmp_path):
 
 def test_what_counts_is_exported_and_read_as_it_is(study, store, tmp_path):
     judge = come(store, *study.groups)
-    judged(study, store, judge, [*Outcome, Outcome.LEFT])
+    judged(study, store, judge, [FIRST, SECOND, TIE, SKIP, FIRST])
     store.undo(judge)
     export(study, store, tmp_path / "out")
     with (tmp_path / "out" / "comparisons.csv").open(encoding="utf-8", newline="") as file:
@@ -253,9 +254,9 @@ def test_what_counts_is_exported_and_read_as_it_is(study, store, tmp_path):
     assert rows[0]["selected_item_id"] == rows[0]["item_1_id"]
     assert rows[1]["selected_item_id"] == rows[1]["item_2_id"]
     assert rows[2]["selected_item_id"] == ""
-    told = read_comparisons(tmp_path / "out" / "comparisons.csv")
-    assert (len(told), told.ties, told.skips) == (4, 1, 1)
-    assert told.counts().digest() == comparisons(store).counts().digest()
+    exported = read_comparisons(tmp_path / "out" / "comparisons.csv")
+    assert (len(exported), exported.ties, exported.skips) == (4, 1, 1)
+    assert exported.counts().digest() == comparisons(store).counts().digest()
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
         "comparisons.csv",
@@ -276,20 +277,20 @@ def test_an_empty_study_has_nothing_to_fit_and_exports_headings(study, store, tm
 
 def test_what_was_exported_can_be_brought_in_again(study, store, tmp_path, wards):
     for _ in range(3):
-        judged(study, store, come(store, *study.groups), list(Outcome))
+        judged(study, store, come(store, *study.groups), [FIRST, SECOND, TIE, SKIP])
     export(study, store, tmp_path / "out")
-    other = new_study(tmp_path / "other", question=QUESTION, areas=wards)
+    other = create_study(tmp_path / "other", question=QUESTION, areas=wards)
     there = other.store()
-    assert bring_in(other, there, tmp_path / "out" / "comparisons.csv") == 12
+    assert import_file(other, there, tmp_path / "out" / "comparisons.csv") == 12
     assert comparisons(there).counts().digest() == comparisons(store).counts().digest()
-    assert {row["id"] for row in there.people()} == {row["id"] for row in store.people()}
+    assert {row["id"] for row in there.judge_rows()} == {row["id"] for row in store.judge_rows()}
 
 
 def test_the_same_file_is_not_brought_in_twice(study, store, tmp_path):
-    judged(study, store, come(store, *study.groups), list(Outcome))
+    judged(study, store, come(store, *study.groups), [FIRST, SECOND, TIE, SKIP])
     export(study, store, tmp_path / "out")
     with pytest.raises(InputError, match="all in this study already"):
-        bring_in(study, store, tmp_path / "out" / "comparisons.csv")
+        import_file(study, store, tmp_path / "out" / "comparisons.csv")
     assert len(list(store.rows())) == 4
 
 
@@ -297,7 +298,7 @@ def test_items_that_the_study_does_not_know_are_not_brought_in(study, store, tmp
     old = "user_id,item_1_id,item_2_id,selected_item_id,state\n1,1,mars,1,selected\n"
     (tmp_path / "old.csv").write_text(old, encoding="utf-8")
     with pytest.raises(InputError, match="'mars' is not among the items"):
-        bring_in(study, store, tmp_path / "old.csv")
+        import_file(study, store, tmp_path / "old.csv")
     assert list(store.rows()) == []
 
 
@@ -306,12 +307,12 @@ def test_what_judges_say_of_themselves_is_exported_and_goes_when_they_do(study, 
     field = '\n[[judges.fields]]\nname = "role"\nlabel = "Role"\n'
     path.write_text(path.read_text(encoding="utf-8") + field, encoding="utf-8")
     study = Study.open(study.folder)
-    new = store.welcome(consent="1", language="en", about={"role": "nurse"})
-    store.know(new.judge, study.groups[:2])
+    new = store.add_judge(consent="1", language="en", about={"role": "nurse"})
+    store.set_groups(new.judge, study.groups[:2])
     export(study, store, tmp_path / "out")
-    said = (tmp_path / "out" / "judges.csv").read_text(encoding="utf-8")
-    assert "nurse" in said
-    assert study.groups[0] in said
+    text = (tmp_path / "out" / "judges.csv").read_text(encoding="utf-8")
+    assert "nurse" in text
+    assert study.groups[0] in text
     store.withdraw(new.judge, judgements_too=True)
     export(study, store, tmp_path / "out")
     assert "nurse" not in (tmp_path / "out" / "judges.csv").read_text(encoding="utf-8")
@@ -322,6 +323,6 @@ def test_a_study_of_squares_has_no_groups_to_know(tmp_path):
     shapes = [box(k, 0, k + 1, 1) for k in range(3)]
     frame = geopandas.GeoDataFrame({"id": list("abc")}, geometry=shapes, crs="EPSG:27700")
     frame.to_file(tmp_path / "m.gpkg")
-    study = new_study(tmp_path / "s", question="Which?", areas=tmp_path / "m.gpkg")
+    study = create_study(tmp_path / "s", question="Which?", areas=tmp_path / "m.gpkg")
     assert study.groups == ()
     assert study.known_items(()) == ("a", "b", "c")

@@ -20,25 +20,25 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 def launched() -> Iterator[Browser]:
     """A browser; where there is none the test is left out, unless it must not be."""
     names = ("chromium", "chromium-browser", "google-chrome")
-    program = next((found for name in names if (found := shutil.which(name))), None)
+    program = next((path for name in names if (path := shutil.which(name))), None)
     if program is None:
         if os.environ.get("CI"):
             pytest.fail("no chromium here; `make test` installs one")
         pytest.skip("no chromium here")
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 def violations(page: Page) -> list[str]:
     """What axe finds against WCAG 2.2 AA, and where."""
-    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
-    assert len(found.response["passes"]) > 10
+    result = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}})
+    assert len(result.response["passes"]) > 10
     return [
         f"{one['id']}: {node['target']}"
-        for one in found.response["violations"]
+        for one in result.response["violations"]
         for node in one["nodes"]
     ]
 

@@ -36,9 +36,11 @@ class Answer:
         inside = next(part for at, part in FORM.findall(self.text) if urlsplit(at).path == action)
         fields: Form = {}
         for tag in HIDDEN.findall(inside):
-            told = dict(ATTRIBUTE.findall(tag))
-            if told.get("type") == "hidden" or "checked" in told:
-                fields[html.unescape(told.get("name", ""))] = html.unescape(told.get("value", ""))
+            attributes = dict(ATTRIBUTE.findall(tag))
+            if attributes.get("type") == "hidden" or "checked" in attributes:
+                fields[html.unescape(attributes.get("name", ""))] = html.unescape(
+                    attributes.get("value", "")
+                )
         return fields
 
 
@@ -135,8 +137,8 @@ async def sign_up(browser: Browser) -> None:
 
 async def judge(browser: Browser, tally: Tally, until: float, pause: float) -> None:
     """Answer pairs until the time is up, thinking for about `pause` seconds over each."""
-    chance = random.Random()
-    await asyncio.sleep(chance.uniform(0, pause))
+    rng = random.Random()
+    await asyncio.sleep(rng.uniform(0, pause))
     while perf_counter() < until:
         try:
             begun = perf_counter()
@@ -145,10 +147,10 @@ async def judge(browser: Browser, tally: Tally, until: float, pause: float) -> N
             tally.weights.append(page.weight)
             fields = page.form("/answer")
             if pause:
-                await asyncio.sleep(pause * chance.uniform(0.5, 1.5))
+                await asyncio.sleep(pause * rng.uniform(0.5, 1.5))
             begun = perf_counter()
             answer = await browser.ask(
-                "POST", "/answer", fields | {"outcome": chance.choice(OUTCOMES)}
+                "POST", "/answer", fields | {"outcome": rng.choice(OUTCOMES)}
             )
             tally.posts.append(perf_counter() - begun)
             if answer.status == 303:

@@ -1,4 +1,4 @@
-"""Results to draw, made up in memory, and what can be read off a figure again."""
+"""Synthetic results to draw, held in memory, and readers of what a figure shows."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from shapely.geometry.base import BaseGeometry
 from xarray import Dataset, DataTree
 
 from tiewise.geo.areas import Areas
-from tiewise.report.folder import About, Results
+from tiewise.posterior.results_folder import Results, Wording
 
-RISK = About(
+RISK = Wording(
     question="Which ward has the higher risk?", higher="higher risk", lower="lower risk",
     noun="ward", top=2,
 )  # fmt: skip
 MODEL = {
-    "quality": "network: matrix exponential of 9 borders, unit variances",
-    "variance": "inverse-gamma(2, 3)",
-    "tie": "exponential(1.5)",
+    "quality": {"kind": "network", "borders": 9},
+    "variance": {"kind": "inverse-gamma", "shape": 2.0, "scale": 3.0},
+    "tie": {"kind": "exponential", "rate": 1.5},
 }
 
 
@@ -34,13 +34,13 @@ def table_of(count: int, **columns: object) -> pd.DataFrame:
     """A table of items, from quality 2 down to −2, with intervals half a unit either way."""
     middle = np.linspace(2, -2, count) if count > 1 else np.zeros(1)
     place = np.arange(1, count + 1)
-    told = {
+    values = {
         "item": [str(k) for k in place], "name": [f"Ward {k}" for k in place],
         "mean": middle, "median": middle, "sd": 0.25, "q2.5": middle - 0.5, "q97.5": middle + 0.5,
         "rank": place, "rank_q2.5": place, "rank_q97.5": place,
         "top_k_probability": np.linspace(1, 0, count), "comparisons": 10,
     }  # fmt: skip
-    return pd.DataFrame(told | columns)
+    return pd.DataFrame(values | columns)
 
 
 def areas_of(shapes: list[BaseGeometry], crs: str | None = "EPSG:27700", **columns: Any) -> Areas:
@@ -59,7 +59,7 @@ def results_of(
     table: pd.DataFrame,
     areas: Areas | None = None,
     *,
-    about: About = RISK,
+    wording: Wording = RISK,
     draws: np.ndarray[Any, Any] | None = None,
     tie: Any = None,
     variance: Any = None,
@@ -82,10 +82,10 @@ def results_of(
     variance = rng.gamma(50, 0.03, shape) if variance is None else np.broadcast_to(variance, shape)
     turned = slice(None, None, -1)
     items = list(table["item"])[turned]
-    told = np.array(pairs or [(0, size - 1, 8, 1, 3)]).T
+    counts = np.array(pairs or [(0, size - 1, 8, 1, 3)]).T
     observed = {
-        "first": size - 1 - told[0], "second": size - 1 - told[1],
-        "wins_first": told[2], "wins_second": told[3], "ties": told[4],
+        "first": size - 1 - counts[0], "second": size - 1 - counts[1],
+        "wins_first": counts[2], "wins_second": counts[3], "ties": counts[4],
     }  # fmt: skip
     sample, item = ("chain", "draw"), ("item",)
     tree = DataTree.from_dict(
@@ -104,17 +104,17 @@ def results_of(
         }
     )  # fmt: skip
     tree.attrs.update(superchains=superchains, kind=facts.get("kind", "exact"))
-    said = {"engine": "transport", "kind": "exact", "model": MODEL, "items": size} | facts
-    results = Results(Path("nowhere"), tree, about, said)
+    facts = {"engine": "transport", "kind": "exact", "model": MODEL, "items": size} | facts
+    results = Results(Path("nowhere"), tree, wording, facts)
     vars(results).update(items=table, areas=areas)
     return results
 
 
-# What is seen on a figure.
+# What a figure shows.
 
 
 def texts(figure: Figure) -> list[Text]:
-    """Every piece of text that is drawn, with its place settled."""
+    """Every visible piece of text, with its final position."""
     figure.draw_without_rendering()
     # Ticks beyond the ends of an axis are there, but not drawn.
     beyond = {
@@ -125,14 +125,14 @@ def texts(figure: Figure) -> list[Text]:
         for label in (tick.label1, tick.label2)
         if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
     }
-    found = figure.findobj(lambda thing: isinstance(thing, Text) and thing not in beyond)
-    return [text for text in found if text.get_text().strip() and text.get_visible()]
+    candidates = figure.findobj(lambda thing: isinstance(thing, Text) and thing not in beyond)
+    return [text for text in candidates if text.get_text().strip() and text.get_visible()]
 
 
 def words(figure: Figure) -> str:
     """Everything that is written, on one line."""
-    said = " ".join(text.get_text() for text in texts(figure))
-    return " ".join(said.replace(r"\$", "$").split())
+    text = " ".join(text.get_text() for text in texts(figure))
+    return " ".join(text.replace(r"\$", "$").split())
 
 
 def patches(axes: Axes) -> list[PathCollection]:

@@ -54,28 +54,28 @@ class Reader(HTMLParser):
             self.by_id[form].buttons.append(button)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        told = {name: value or "" for name, value in attrs}
-        self.tags.append((tag, told))
+        attributes = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, attributes))
         if tag == "form":
-            self._open.append(Form(told["action"], told.get("method", "get")))
+            self._open.append(Form(attributes["action"], attributes.get("method", "get")))
             self.forms.append(self._open[-1])
-            self.by_id[told.get("id", "")] = self._open[-1]
-        elif tag == "input" and "name" in told:
-            ticked = told.get("type") not in ("checkbox", "radio") or "checked" in told
+            self.by_id[attributes.get("id", "")] = self._open[-1]
+        elif tag == "input" and "name" in attributes:
+            ticked = attributes.get("type") not in ("checkbox", "radio") or "checked" in attributes
             if ticked and self._open:
-                self._open[-1].fields.append((told["name"], told.get("value", "on")))
+                self._open[-1].fields.append((attributes["name"], attributes.get("value", "on")))
         elif tag == "select":
-            self._select = told["name"]
-        elif tag == "option" and "selected" in told:
-            self._open[-1].fields.append((self._select, told["value"]))
+            self._select = attributes["name"]
+        elif tag == "option" and "selected" in attributes:
+            self._open[-1].fields.append((self._select, attributes["value"]))
         if tag in ("button", "a", "h1"):
             self._text.append([])
-        if tag == "button" and told.get("type", "submit") == "submit":
-            if "form" in told:
-                self._late.append((told["form"], told))
+        if tag == "button" and attributes.get("type", "submit") == "submit":
+            if "form" in attributes:
+                self._late.append((attributes["form"], attributes))
             else:
-                self._open[-1].buttons.append(told)
-        self._last = told
+                self._open[-1].buttons.append(attributes)
+        self._last = attributes
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
@@ -147,7 +147,7 @@ class Visitor:
     def sign_in(self, name: str = "Ada", password: str = "") -> Visitor:
         """Come in with a fresh one-time link, and take a password if there is to be one."""
         site = self.client.app.state.site
-        path = f"/sign-in/{site.ledger.invite_researcher(name)}"
+        path = f"/sign-in/{site.researcher_store.invite_researcher(name)}"
         self.get(path)
         self.send(path)
         assert self.path.startswith("/watch"), self.answer.text
@@ -177,8 +177,8 @@ class Visitor:
     def names(self) -> tuple[str, str]:
         """What stands on the left and on the right of the page."""
         text = self.answer.text
-        found = [
+        names = [
             text.split(f'id="{side}-name"')[1].split("<bdi>")[1].split("</bdi>")[0]
             for side in ("left", "right")
         ]
-        return found[0], found[1]
+        return names[0], names[1]

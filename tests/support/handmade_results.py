@@ -12,7 +12,7 @@ from xarray import Dataset, DataTree
 
 from tiewise.data.files import write_csv
 from tiewise.geo.areas import Areas
-from tiewise.report.folder import About, Results
+from tiewise.posterior.results_folder import Results, Wording
 
 FACTS: dict[str, Any] = {
     "engine": "transport", "kind": "exact", "exact": True, "engine_facts": {}, "seed": 1,
@@ -20,13 +20,13 @@ FACTS: dict[str, Any] = {
     "ess_min": 3000.0, "rhat_max": 1.002, "warnings": [], "digest": "0123456789abcdef" * 4,
     "version": "0.1.0",
     "model": {
-        "quality": "network: matrix exponential of 9 borders, unit variances",
-        "variance": "inverse-gamma(0.01, 0.01)",
-        "tie": "exponential(0.01)",
+        "quality": {"kind": "network", "borders": 9},
+        "variance": {"kind": "inverse-gamma", "shape": 0.01, "scale": 0.01},
+        "tie": {"kind": "exponential", "rate": 0.01},
     },
 }  # fmt: skip
 
-RISK = About(
+RISK = Wording(
     question="Which ward has the higher risk?", higher="higher risk", lower="lower risk",
     noun="ward",
 )  # fmt: skip
@@ -37,21 +37,21 @@ def table_of(chances: Sequence[float], **columns: Any) -> pd.DataFrame:
     size = len(chances)
     middle = np.linspace(2, -2, size) if size > 1 else np.zeros(1)
     place = np.arange(1, size + 1)
-    told = {
+    defaults = {
         "item": [f"i{k}" for k in place], "name": [f"Ward {chr(64 + k)}" for k in place],
         "mean": middle, "median": middle, "sd": 0.25, "q2.5": middle - 0.5, "q97.5": middle + 0.5,
         "rank": place, "rank_q2.5": np.maximum(place - 1, 1),
         "rank_q97.5": np.minimum(place + 2, size), "top_k_probability": chances,
         "comparisons": 10,
     }  # fmt: skip
-    return pd.DataFrame(told | columns)
+    return pd.DataFrame(defaults | columns)
 
 
 def results_of(
     folder: Path,
     table: pd.DataFrame,
     *,
-    about: About = RISK,
+    wording: Wording = RISK,
     areas: Areas | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
     **facts: Any,
@@ -74,4 +74,4 @@ def results_of(
             "constant_data": Dataset(coords={"item": list(table["item"])}),
         }
     )
-    return Results(folder, tree, about, FACTS | {"items": size} | facts)
+    return Results(folder, tree, wording, FACTS | {"items": size} | facts)

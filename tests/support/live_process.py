@@ -1,4 +1,4 @@
-"""A process that keeps the live picture of the study in FOLDER as one of the site's would.
+"""A process with the supervisor of the study in FOLDER, as one of the site's has.
 
 The address of the database comes through the environment, as it does to the worker.
 """
@@ -11,15 +11,15 @@ from pathlib import Path
 from threading import Event
 
 from tiewise.study.study import Study
-from tiewise.web.live.supervisor import Keeper
+from tiewise.web.live.supervisor import Supervisor
 
 
 def main() -> None:
-    """Keep, say so, and go on until killed."""
+    """Start it, print its name, and go on until killed."""
     study = Study.open(Path(sys.argv[1]))
-    keeper = Keeper(study.folder, study.store(os.environ.get("TIEWISE_DATABASE") or None))
-    keeper.start()
-    print(keeper.holder, flush=True)
+    supervisor = Supervisor(study.folder, study.store(os.environ.get("TIEWISE_DATABASE") or None))
+    supervisor.start()
+    print(supervisor.holder, flush=True)
     Event().wait()
 
 

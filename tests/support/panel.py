@@ -12,18 +12,18 @@ from tiewise.engines.transport import Transport
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network, Prior
+from tiewise.model.quality_priors import Network, QualityPrior
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, random_pairs
 from tiewise.posterior.fit import fit
-from tiewise.posterior.tree import keep
+from tiewise.posterior.tree import attach_record
 
 BAD = ("random", "left", "tie", "reversed")
 WORDS = np.array(["first", "tie", "second"], object)
 
 
 def network(wards: int) -> Network:
-    return Network(Graph.from_areas(Areas.made_up(wards, seed=3)))
+    return Network(Graph.from_areas(Areas.synthetic(wards, rng=3)))
 
 
 def honest(
@@ -39,38 +39,38 @@ def honest(
 
 
 def crowd(
-    prior: Prior, rng: np.random.Generator, *, good: int, bad: Sequence[str] = (), each: int = 40,
-    variance: float = 2.0,
+    prior: QualityPrior, rng: np.random.Generator, *, good: int, bad: Sequence[str] = (),
+    each: int = 40, variance: float = 2.0,
 ) -> tuple[Truth, Comparisons]:  # fmt: skip
     """Good judges and bad ones, each asked about as many random pairs; their name is their kind."""
-    truth = Truth.drawn(prior, Fixed(variance), Fixed(0.5), rng)
+    truth = Truth.from_priors(prior, Fixed(variance), Fixed(0.5), rng)
     rows = []
     for k, kind in enumerate(["good"] * good + list(bad)):
         first, second = random_pairs(len(truth.items), each, rng)
-        said = honest(truth, first, second, rng)
+        answers = honest(truth, first, second, rng)
         habit = {
-            "good": said, "random": rng.integers(3, size=each), "left": np.zeros(each, int),
-            "tie": np.ones(each, int), "reversed": 2 - said,
+            "good": answers, "random": rng.integers(3, size=each), "left": np.zeros(each, int),
+            "tie": np.ones(each, int), "reversed": 2 - answers,
         }  # fmt: skip
         rows.append((first, second, habit[kind], [f"{kind} {k}"] * each))
-    first, second, said, judge = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return truth, comparisons(truth, first, second, said, judge)
+    first, second, answers, judge = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return truth, comparisons(truth, first, second, answers, judge)
 
 
 def comparisons(
-    truth: Truth, first: np.ndarray, second: np.ndarray, said: np.ndarray, judge: np.ndarray
+    truth: Truth, first: np.ndarray, second: np.ndarray, answers: np.ndarray, judge: np.ndarray
 ) -> Comparisons:
     names = np.array(truth.items, object)
     return Comparisons.from_columns(
-        first=names[first], second=names[second], outcome=WORDS[said], judge=list(judge)
+        first=names[first], second=names[second], outcome=WORDS[answers], judge=list(judge)
     )
 
 
 def fitted(
-    told: Comparisons, prior: Prior, *, draws: int = 2000, seed: int = 1
+    data: Comparisons, prior: QualityPrior, *, draws: int = 2000, seed: int = 1
 ) -> tuple[BradleyTerry, DataTree]:
     """A model and its posterior, with the record of who said what."""
-    model = BradleyTerry(told.counts(), prior)
-    tree = fit(model, Transport(draws=draws), seed=seed)
-    keep(tree, model, told)
+    model = BradleyTerry(data.counts(), prior)
+    tree = fit(model, Transport(draws=draws), rng=seed)
+    attach_record(tree, model, data)
     return model, tree

@@ -1,4 +1,4 @@
-"""Witnesses: the model written out longhand, integrals by quadrature, and how chance is judged.
+"""Independent references: the model written out, integrals by quadrature, and tests of scores.
 
 Nothing here imports tiewise, so nothing here can share its mistakes.
 """
@@ -15,47 +15,47 @@ from scipy import stats
 
 Floats = NDArray[np.float64]
 Judgement = tuple[int, int, str]
-"""Two positions of items and what was said: `first`, `tie` or `second`."""
+"""Two positions of items and the answer: `first`, `tie` or `second`."""
 
 
 # The model, as the paper prints it.
 
 
-def chances(one: float, two: float, tie: float) -> dict[str, float]:
-    """Rao and Kupper's chances of each answer."""
+def rao_kupper_probabilities(one: float, two: float, tie: float) -> dict[str, float]:
+    """Rao and Kupper's probability of each answer."""
     e = math.exp
     first, second = e(one) / (e(one) + e(two + tie)), e(two) / (e(two) + e(one + tie))
     tied = (e(2 * tie) - 1) * e(one + two) / ((e(one) + e(two + tie)) * (e(one + tie) + e(two)))
     return {"first": first, "tie": tied, "second": second}
 
 
-def log_likelihood(said: Sequence[Judgement], quality: Sequence[float], tie: float) -> float:
+def log_likelihood(judgements: Sequence[Judgement], quality: Sequence[float], tie: float) -> float:
     """One judgement after the other."""
     total = 0.0
-    for one, two, answer in said:
-        total += math.log(chances(quality[one], quality[two], tie)[answer])
+    for one, two, answer in judgements:
+        total += math.log(rao_kupper_probabilities(quality[one], quality[two], tie)[answer])
     return total
 
 
-def tally(said: Sequence[Judgement]) -> dict[str, list[int]]:
+def tally(judgements: Sequence[Judgement]) -> dict[str, list[int]]:
     """Columns for `Counts.of`, one row per judgement."""
     columns: dict[str, list[int]] = {
-        "first": [one for one, _, _ in said],
-        "second": [two for _, two, _ in said],
-        "wins_first": [int(answer == "first") for *_, answer in said],
-        "wins_second": [int(answer == "second") for *_, answer in said],
-        "ties": [int(answer == "tie") for *_, answer in said],
+        "first": [one for one, _, _ in judgements],
+        "second": [two for _, two, _ in judgements],
+        "wins_first": [int(answer == "first") for *_, answer in judgements],
+        "wins_second": [int(answer == "second") for *_, answer in judgements],
+        "ties": [int(answer == "tie") for *_, answer in judgements],
     }
     return columns
 
 
 def repeated(*rows: tuple[int, int, int, int, int]) -> list[Judgement]:
     """Judgements from rows (first, second, wins of first, ties, wins of second)."""
-    said: list[Judgement] = []
+    judgements: list[Judgement] = []
     for one, two, wins, ties, losses in rows:
-        said += [(one, two, "first")] * wins + [(one, two, "tie")] * ties
-        said += [(one, two, "second")] * losses
-    return said
+        judgements += [(one, two, "first")] * wins + [(one, two, "tie")] * ties
+        judgements += [(one, two, "second")] * losses
+    return judgements
 
 
 # Derivatives.
@@ -103,7 +103,7 @@ def between(low: float, high: float) -> Nodes:
 
 
 def at(value: float) -> Nodes:
-    """All mass in one place."""
+    """All mass at one point."""
     return Nodes(np.array([value]), np.ones(1))
 
 
@@ -118,7 +118,7 @@ class Exact(NamedTuple):
 
 
 def exact_posterior(
-    said: Sequence[Judgement], covariance: Floats, tie: Nodes, variance: Nodes
+    judgements: Sequence[Judgement], covariance: Floats, tie: Nodes, variance: Nodes
 ) -> Exact:
     """Expectations of gaps to the first item, their squares, δ, α² and log α².
 
@@ -131,8 +131,8 @@ def exact_posterior(
     eta = np.stack(np.meshgrid(*[line] * (size - 1), indexing="ij"), -1).reshape(-1, size - 1)
     normal = np.exp(-(eta**2).sum(axis=1) / 2)
     unit = eta @ root.T
-    rows = {pair: [0, 0, 0] for pair in {(one, two) for one, two, _ in said}}
-    for one, two, answer in said:
+    rows = {pair: [0, 0, 0] for pair in {(one, two) for one, two, _ in judgements}}
+    for one, two, answer in judgements:
         rows[one, two][("first", "tie", "second").index(answer)] += 1
     sums, mass = np.zeros(2 * (size - 1) + 3), 0.0
     for point, weight in zip(*variance, strict=True):
@@ -160,22 +160,22 @@ def exact_posterior(
     return Exact(means[: size - 1], means[size - 1 : -3], *map(float, means[-3:]))
 
 
-# Chance, judged as a family.
+# Scores, tested as a family.
 
 LEVEL = 1e-3
-"""How often a right program fails one family of scores."""
+"""The probability that a correct program fails one family of scores."""
 
 
-def farthest(number: int, level: float = LEVEL) -> float:
-    """The bound that the largest of so many |z| passes with chance `level` (Šidák)."""
+def largest_score(number: int, level: float = LEVEL) -> float:
+    """The bound that the largest of so many |z| exceeds with probability `level` (Šidák)."""
     return float(stats.norm.isf(-math.expm1(math.log1p(-level) / number) / 2))
 
 
-def within_chance(scores: Floats, level: float = LEVEL) -> None:
-    """Standard normal scores, judged together: the largest is no larger than chance allows."""
+def assert_normal_scores(scores: Floats, level: float = LEVEL) -> None:
+    """Standard normal scores, tested together: the largest |z| is within its bound."""
     scores = np.ravel(scores)
     assert np.isfinite(scores).all()
-    worst, bound = np.abs(scores).max(), farthest(scores.size, level)
+    worst, bound = np.abs(scores).max(), largest_score(scores.size, level)
     assert worst < bound, f"largest |z| of {scores.size} is {worst:.2f}, above {bound:.2f}"
 
 

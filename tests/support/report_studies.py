@@ -25,10 +25,10 @@ from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
-from tiewise.report.folder import About, Results, read_results, write_results
+from tiewise.posterior.results_folder import Results, Wording, read_results, write_results_folder
 
 WARDS, SILENT = 14, ("5", "9")
-RISK = About(
+RISK = Wording(
     question="Which ward has the higher risk?", higher="higher risk", lower="lower risk",
     noun="ward", top=3, source="comparisons.csv",
 )  # fmt: skip
@@ -43,17 +43,17 @@ ODD = (
 
 def county(folder: Path) -> Results:
     """A made-up county with boroughs, where two wards were never compared."""
-    areas = Areas.made_up(WARDS, seed=3)
+    areas = Areas.synthetic(WARDS, rng=3)
     prior, rng = Network(Graph.from_areas(areas)), np.random.default_rng(3)
-    truth = Truth.drawn(prior, Fixed(1.5), Fixed(0.5), rng)
+    truth = Truth.from_priors(prior, Fixed(1.5), Fixed(0.5), rng)
     known = [k for k, item in enumerate(areas.items) if item not in SILENT]
     asked = Truth(
         tuple(areas.items[k] for k in known), truth.quality[known], truth.tie, truth.variance
     )
     counts = simulate_counts(asked, 220, rng)
     names = dict(zip(areas.items, areas.names, strict=True))
-    tree = fit(BradleyTerry(counts, prior), Transport(draws=640), seed=1, names=names)
-    write_results(tree, folder, about=RISK, areas=areas)
+    tree = fit(BradleyTerry(counts, prior), Transport(draws=640), rng=1, names=names)
+    write_results_folder(tree, folder, wording=RISK, areas=areas)
     return read_results(folder)
 
 
@@ -62,25 +62,25 @@ def votes(items: Sequence[str], *, seed: int = 4, each: int = 40) -> Counts:
     rng = np.random.default_rng(seed)
     size = len(items)
     first, second = np.triu_indices(size, 1)
-    told = rng.multinomial(max(each // max(size - 1, 1), 3), [0.5, 0.3, 0.2], len(first)).T
-    return Counts.of(items, first, second, *told)
+    answers = rng.multinomial(max(each // max(size - 1, 1), 3), [0.5, 0.3, 0.2], len(first)).T
+    return Counts.of(items, first, second, *answers)
 
 
 def unmapped(folder: Path) -> Results:
     """Six items without a map, with names, fitted quickly."""
     items = tuple("abcdef")
     names = {item: f"Stop {item.upper()}" for item in items}
-    tree = fit(BradleyTerry(votes(items)), Laplace(draws=200), seed=2, names=names)
-    write_results(tree, folder, about=About(top=2, noun="bus stop"))
+    tree = fit(BradleyTerry(votes(items)), Laplace(draws=200), rng=2, names=names)
+    write_results_folder(tree, folder, wording=Wording(top=2, noun="bus stop"))
     return read_results(folder)
 
 
 def odd(folder: Path) -> Results:
     """Items with names that are hard on a page, and a question like them."""
-    tree = fit(BradleyTerry(votes(ODD)), Laplace(draws=200), seed=2)
+    tree = fit(BradleyTerry(votes(ODD)), Laplace(draws=200), rng=2)
     question = 'Which is <b>more</b> "odd" & why, {{ 7 * 7 }}?'
-    words = About(question=question, higher="<i>odder</i>", lower="מוזר פחות", noun="<u>&/<u>&s")
-    write_results(tree, folder, about=words)
+    words = Wording(question=question, higher="<i>odder</i>", lower="מוזר פחות", noun="<u>&/<u>&s")
+    write_results_folder(tree, folder, wording=words)
     return read_results(folder)
 
 
@@ -90,23 +90,23 @@ TURNED = ("מרכז העיר", "حي السلام", "נמל ישן", "السوق
 def turned(folder: Path) -> Results:
     """Names that run from right to left."""
     names = dict(zip("abcd", TURNED, strict=True))
-    tree = fit(BradleyTerry(votes(tuple("abcd"))), Laplace(draws=200), seed=2, names=names)
-    write_results(tree, folder, about=About(top=1))
+    tree = fit(BradleyTerry(votes(tuple("abcd"))), Laplace(draws=200), rng=2, names=names)
+    write_results_folder(tree, folder, wording=Wording(top=1))
     return read_results(folder)
 
 
 def twins(folder: Path) -> Results:
     """Two items of one name."""
     names = {"1": "Newton", "2": "Newton"}
-    tree = fit(BradleyTerry(votes(("1", "2"))), Transport(draws=320), seed=2, names=names)
-    write_results(tree, folder, about=About(top=1))
+    tree = fit(BradleyTerry(votes(("1", "2"))), Transport(draws=320), rng=2, names=names)
+    write_results_folder(tree, folder, wording=Wording(top=1))
     return read_results(folder)
 
 
 def point(folder: Path) -> Results:
     """A point estimate: nothing is known of ranks and chances."""
-    tree = fit(BradleyTerry(votes(tuple("abcd"), each=60)), MaximumLikelihood(), seed=1)
-    write_results(tree, folder, about=About(top=2))
+    tree = fit(BradleyTerry(votes(tuple("abcd"), each=60)), MaximumLikelihood(), rng=1)
+    write_results_folder(tree, folder, wording=Wording(top=2))
     return read_results(folder)
 
 
@@ -115,8 +115,11 @@ def alone(folder: Path) -> Results:
     frame = geopandas.GeoDataFrame(
         {"id": ["1"], "name": ["Lone Isle"]}, geometry=[box(0, 60, 0.2, 60.1)], crs="EPSG:4326"
     )
-    write_results(
-        made_up_tree(1, names=["Lone Isle"]), folder, about=About(top=1), areas=Areas.read(frame)
+    write_results_folder(
+        made_up_tree(1, names=["Lone Isle"]),
+        folder,
+        wording=Wording(top=1),
+        areas=Areas.read(frame),
     )
     return read_results(folder)
 
@@ -126,13 +129,13 @@ def partly(folder: Path) -> Results:
     frame = geopandas.GeoDataFrame(
         {"id": ["1", "2", "elsewhere"]}, geometry=[box(k, 0, k + 1, 1) for k in range(3)]
     )
-    write_results(made_up_tree(3), folder, about=About(top=1), areas=Areas.read(frame))
+    write_results_folder(made_up_tree(3), folder, wording=Wording(top=1), areas=Areas.read(frame))
     return read_results(folder)
 
 
 def thousands(folder: Path) -> Results:
     """Two thousand items, none of them fitted."""
-    write_results(made_up_tree(2000), folder, about=About(noun="street"))
+    write_results_folder(made_up_tree(2000), folder, wording=Wording(noun="street"))
     return read_results(folder)
 
 
@@ -151,8 +154,8 @@ def made_up_tree(size: int, *, names: Sequence[str] | None = None) -> DataTree:
         coords={"chain": np.arange(4), "draw": np.arange(50), "item": items},
     )
     pair = np.arange(size - 1)
-    told = {"first": pair, "second": pair + 1, "wins_first": pair * 0 + 2, "ties": pair * 0 + 1}
-    told |= {"wins_second": pair * 0 + 1, "stratum": pair * 0}
+    columns = {"first": pair, "second": pair + 1, "wins_first": pair * 0 + 2, "ties": pair * 0 + 1}
+    columns |= {"wins_second": pair * 0 + 1, "stratum": pair * 0}
     times = np.bincount(np.r_[pair, pair + 1], minlength=size) * 4
     constant = Dataset(
         {
@@ -162,13 +165,14 @@ def made_up_tree(size: int, *, names: Sequence[str] | None = None) -> DataTree:
         },
         coords={"item": items},
     )  # fmt: skip
-    observed = Dataset({key: ("pair", column) for key, column in told.items()})
+    observed = Dataset({key: ("pair", column) for key, column in columns.items()})
     tree = DataTree.from_dict(
         {"posterior": posterior, "observed_data": observed, "constant_data": constant}
     )
     model = {
-        "quality": "independent qualities", "variance": "inverse-gamma(0.01, 0.01)",
-        "tie": "exponential(0.01)",
+        "quality": {"kind": "independent"},
+        "variance": {"kind": "inverse-gamma", "shape": 0.01, "scale": 0.01},
+        "tie": {"kind": "exponential", "rate": 0.01},
     }  # fmt: skip
     tree.attrs = {
         "engine": "gibbs", "kind": "exact", "settings": json.dumps({"draws": 200, "chains": 4}),
@@ -204,18 +208,18 @@ class Element:
 
     def every(self, tag: str) -> list[Element]:
         """Elements of this tag below this one, in their order."""
-        below = [found for child in self.inside for found in child.every(tag)]
+        below = [element for child in self.inside for element in child.every(tag)]
         return [self, *below] if self.tag == tag else below
 
     def all(self) -> list[Element]:
         """This element and everything below it."""
-        return [self, *(found for child in self.inside for found in child.all())]
+        return [self, *(element for child in self.inside for element in child.all())]
 
     def by_id(self, name: str) -> Element:
         """The one element of this id."""
-        found = [one for one in self.all() if one.attributes.get("id") == name]
-        assert len(found) == 1, name
-        return found[0]
+        matches = [one for one in self.all() if one.attributes.get("id") == name]
+        assert len(matches) == 1, name
+        return matches[0]
 
 
 EMPTY = {"meta", "img", "input", "br", "hr", "link"}

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tiewise.study.judge_store import Store
-from tiewise.study.snapshot_store import Snapshots
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.snapshot_store import SnapshotStore
 
 WRITER = "a test"
 
@@ -37,18 +37,18 @@ def body(items: Sequence[str], median: Sequence[float], **other: Any) -> dict[st
 
 
 def add_snapshot(
-    store: Store,
-    told: dict[str, Any],
+    store: JudgeStore,
+    values: dict[str, Any],
     *,
     comparisons: int = 100,
     pulse: str = "1",
     beside: dict[str, bytes] | None = None,
 ) -> int:
     """Keep it as the latest snapshot; its number."""
-    snapshots = Snapshots(store)
-    assert snapshots.take("live", WRITER, 600)
+    snapshots = SnapshotStore(store)
+    assert snapshots.take_lease("live", WRITER, 600)
     assert snapshots.add(
-        told, pulse=pulse, comparisons=comparisons, seconds=0.1, holder=WRITER, beside=beside
+        values, pulse=pulse, comparisons=comparisons, seconds=0.1, holder=WRITER, current=beside
     )
     return snapshots.last_id()
 

@@ -15,32 +15,41 @@ from typing import Any
 import pytest
 
 from support.form_browser import Visitor
+from support.site import copy_study, running, with_database
 from support.snapshots import add_snapshot, body
 from tiewise.geo.areas import Areas
-from tiewise.study.create import new_study
-from tiewise.study.export import bring_in
-from tiewise.study.researcher_store import Ledger, Opens
+from tiewise.study.create import create_study
+from tiewise.study.export import import_file
+from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
+from tiewise.study.values import TokenPurpose
 from tiewise.web import api
 from tiewise.web.app import make_app
-from tiewise.web.security import Limit, Limits
-from tiewise.workflows.simulate import make_up
-from web.test_serve import running
+from tiewise.web.security import RateLimit, RateLimits
+from tiewise.workflows.simulate import write_simulated_study
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
 PATHS = ("", "study", "items", "estimates", "coverage", "export")
 
 
-@pytest.fixture
-def study(tmp_path) -> Study:
-    Areas.made_up(8, seed=5).to_gpkg(tmp_path / "wards.gpkg")
-    made = new_study(
-        tmp_path / "green", question="Which is greener?", title="Green <wards>",
-        areas=tmp_path / "wards.gpkg",
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Study:
+    place = tmp_path_factory.mktemp("template")
+    Areas.synthetic(8, rng=5).to_gpkg(place / "wards.gpkg")
+    made = create_study(
+        place / "green", question="Which is greener?", title="Green <wards>",
+        areas=place / "wards.gpkg",
     )  # fmt: skip
-    make_up(tmp_path / "old", areas=tmp_path / "wards.gpkg", comparisons=40, judges=3)
-    bring_in(made, made.store(), tmp_path / "old" / "comparisons.csv")
+    write_simulated_study(place / "old", areas=place / "wards.gpkg", comparisons=40, judges=3)
+    store = made.store()
+    import_file(made, store, place / "old" / "comparisons.csv")
+    store.close()
     return made
+
+
+@pytest.fixture
+def study(template, tmp_path) -> Study:
+    return copy_study(template, tmp_path / "green")
 
 
 @pytest.fixture
@@ -50,7 +59,7 @@ def app(study):
 
 @pytest.fixture
 def token(study) -> str:
-    return Ledger(study.store()).make_pass(Opens.API, label="tests")
+    return ResearcherStore(study.store()).make_token(TokenPurpose.API, label="tests")
 
 
 def ask(app: Any, path: str, token: str, **headers: str) -> Any:
@@ -59,17 +68,17 @@ def ask(app: Any, path: str, token: str, **headers: str) -> Any:
 
 
 def snapshot(study: Study, **other: Any) -> dict[str, Any]:
-    told = body(list(study.items), [k / 4 for k in range(8)], **other)
-    add_snapshot(study.store(), told, comparisons=39)
-    return told
+    values = body(list(study.items), [k / 4 for k in range(8)], **other)
+    add_snapshot(study.store(), values, comparisons=39)
+    return values
 
 
 # What it answers.
 
 
 def test_items_are_those_of_the_study(app, study, token):
-    told = ask(app, "items", token).json()["items"]
-    assert [(one["id"], one["name"]) for one in told] == [
+    values = ask(app, "items", token).json()["items"]
+    assert [(one["id"], one["name"]) for one in values] == [
         (item.id, item.name) for item in study.items.values()
     ]
 
@@ -81,23 +90,23 @@ def test_before_the_first_comparison_there_are_no_figures(app, token):
 
 
 def test_estimates_are_those_of_the_latest_picture(app, study, token):
-    told = snapshot(study, cautions=["Few comparisons."])
-    said = ask(app, "estimates", token).json()
-    assert said["snapshot"]["comparisons"] == 39
-    assert datetime.fromisoformat(said["snapshot"]["made"]).utcoffset().total_seconds() == 0
-    assert said["cautions"] == ["Few comparisons."]
-    assert said["tie"] == told["tie"]
-    for k, item in enumerate(said["items"]):
+    values = snapshot(study, cautions=["Few comparisons."])
+    reply = ask(app, "estimates", token).json()
+    assert reply["snapshot"]["comparisons"] == 39
+    assert datetime.fromisoformat(reply["snapshot"]["made"]).utcoffset().total_seconds() == 0
+    assert reply["cautions"] == ["Few comparisons."]
+    assert reply["tie"] == values["tie"]
+    for k, item in enumerate(reply["items"]):
         assert item["name"] == study.items[item["id"]].name
-        assert item["median"] == told["median"][k] == k / 4
+        assert item["median"] == values["median"][k] == k / 4
         assert item["rank"] == 8 - k
 
 
 def test_coverage_tells_comparisons_and_parts(app, study, token):
     snapshot(study, comparisons=[0, *range(7)], part=[1, *[0] * 7], parts=2)
-    said = ask(app, "coverage", token).json()
-    assert said["parts"] == 2
-    assert [(one["comparisons"], one["part"]) for one in said["items"]][:3] == [
+    reply = ask(app, "coverage", token).json()
+    assert reply["parts"] == 2
+    assert [(one["comparisons"], one["part"]) for one in reply["items"]][:3] == [
         (0, 1),
         (0, 0),
         (1, 0),
@@ -106,14 +115,14 @@ def test_coverage_tells_comparisons_and_parts(app, study, token):
 
 def test_the_study_tells_how_far_it_is(app, study, token):
     snapshot(study)
-    said = ask(app, "study", token).json()
-    assert (said["title"], said["phase"], said["items"]) == ("Green <wards>", "open", 8)
-    assert said["reliability"] == 0.7
+    reply = ask(app, "study", token).json()
+    assert (reply["title"], reply["phase"], reply["items"]) == ("Green <wards>", "open", 8)
+    assert reply["reliability"] == 0.7
 
 
 def test_an_item_taken_out_of_the_study_keeps_its_id(app, study, token):
-    told = body(["gone", *list(study.items)[1:]], [0.0] * 8)
-    add_snapshot(study.store(), told)
+    values = body(["gone", *list(study.items)[1:]], [0.0] * 8)
+    add_snapshot(study.store(), values)
     assert ask(app, "estimates", token).json()["items"][0]["name"] == "gone"
 
 
@@ -127,17 +136,17 @@ def exported(study: Study) -> list[dict[str, str]]:
 
 
 def test_judgements_are_those_of_the_export(app, study, token):
-    wanted = exported(study)
-    assert len(wanted) == 40
+    expected = exported(study)
+    assert len(expected) == 40
     as_csv = ask(app, "export?format=csv", token)
-    assert list(csv.DictReader(io.StringIO(as_csv.text))) == wanted
+    assert list(csv.DictReader(io.StringIO(as_csv.text))) == expected
     lines = [json.loads(line) for line in ask(app, "export", token).text.splitlines()]
-    assert [{key: value or "" for key, value in line.items()} for line in lines] == wanted
+    assert [{key: value or "" for key, value in line.items()} for line in lines] == expected
 
 
 def test_who_is_left_out_is_not_exported(app, study, token):
     bad = exported(study)[0]["user_id"]
-    Ledger(study.store()).exclude(bad, "always left")
+    ResearcherStore(study.store()).exclude(bad, "always left")
     lines = [json.loads(line) for line in ask(app, "export", token).text.splitlines()]
     assert lines
     assert bad not in {line["user_id"] for line in lines}
@@ -147,10 +156,10 @@ def test_no_answer_but_the_export_names_a_judge(app, study, token):
     snapshot(study)
     judges = {row["user_id"] for row in exported(study)}
     for path in PATHS:
-        said = ask(app, path, token).text
-        named = {judge for judge in judges if judge in said}
+        reply = ask(app, path, token).text
+        named = {judge for judge in judges if judge in reply}
         assert named == (judges if path == "export" else set())
-        assert ("user_id" in said) is (path == "export")
+        assert ("user_id" in reply) is (path == "export")
 
 
 # Asking again.
@@ -161,8 +170,8 @@ def test_the_same_answer_is_not_sent_twice(app, study, token, path):
     snapshot(study)
     first = ask(app, path, token)
     mark = first.headers["etag"]
-    for told in (mark, mark.removeprefix("W/"), f'"x", {mark}', "*"):
-        again = ask(app, path, token, **{"if-none-match": told})
+    for values in (mark, mark.removeprefix("W/"), f'"x", {mark}', "*"):
+        again = ask(app, path, token, **{"if-none-match": values})
         assert (again.status_code, again.content) == (304, b"")
         assert again.headers["etag"] == mark
     assert ask(app, path, token, **{"if-none-match": '"x"'}).content == first.content
@@ -189,14 +198,14 @@ def test_a_new_judgement_has_a_new_mark(app, study, token):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "header",
     [
         "", "Bearer", "Bearer ", "Basic {token}", "{token}", "Bearer {token}x", "Bearer x{token}",
         "Bearer {upper}", "Bearer 00000000000000000000000000000000",
     ],
 )  # fmt: skip
-def test_without_a_good_token_nothing_is_told(app, token, said):
-    sent = {"authorization": said.format(token=token, upper=token.upper() + "A")}
+def test_without_a_good_token_nothing_is_told(app, token, header):
+    sent = {"authorization": header.format(token=token, upper=token.upper() + "A")}
     answer = Visitor(app).client.get("/api/v1/study", headers=sent)
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == "Bearer"
@@ -210,13 +219,13 @@ def test_a_session_of_a_researcher_is_no_token(app):
 
 def test_a_token_is_ended(app, study, token):
     assert ask(app, "study", token).status_code == 200
-    ledger = Ledger(study.store())
-    ledger.end_pass(ledger.passes(Opens.API)[0]["id"])
+    researcher_store = ResearcherStore(study.store())
+    researcher_store.revoke_token(researcher_store.tokens(TokenPurpose.API)[0]["id"])
     assert ask(app, "study", token).status_code == 401
 
 
 def test_too_many_questions_are_refused_by_token_and_by_address(study, token):
-    limits = Limits(programs=Limit(3, 60))
+    limits = RateLimits(programs=RateLimit(3, 60))
     app = make_app(study, study.store(), secret="k" * 40, limits=limits)
     assert [ask(app, "", token).status_code for _ in range(4)] == [200, 200, 200, 429]
     assert [ask(app, "", "0" * 32).status_code for _ in range(4)] == [401, 401, 401, 429]
@@ -254,29 +263,29 @@ def named(text: str, head: str) -> list[str]:
 def test_every_path_is_explained_and_no_other(app):
     paths = [route.path for route in app.routes if route.path.startswith("/api/")]
     assert named(section("## What there is"), "path") == paths
-    assert {f"/api/v1/{name}" for name in api.PLACES} | {"/api/v1/"} == set(paths)
+    assert {f"/api/v1/{name}" for name in api.CONTENTS} | {"/api/v1/"} == set(paths)
 
 
 @pytest.mark.parametrize("path", ["study", "items", "estimates", "coverage"])
 def test_every_key_is_explained_and_no_other(app, study, token, path):
     snapshot(study)
-    said = ask(app, path, token).json()
+    reply = ask(app, path, token).json()
     text = section(f"### {path}")
-    assert sorted(named(text, "key")) == sorted(said)
+    assert sorted(named(text, "key")) == sorted(reply)
     if path == "estimates":
-        assert sorted(["id", "name", *named(text, "figure")]) == sorted(said["items"][0])
+        assert sorted(["id", "name", *named(text, "figure")]) == sorted(reply["items"][0])
     elif path != "study":
-        assert all(f"`{key}`" in text for key in said["items"][0])
+        assert all(f"`{key}`" in text for key in reply["items"][0])
 
 
 def test_every_status_is_explained():
-    assert re.findall(r"^\| (\d{3}) \|", PAGE, re.MULTILINE) == [str(code) for code in api.SAID]
-    assert f"more than {Limits().programs.number} requests in a minute" in PAGE
+    assert re.findall(r"^\| (\d{3}) \|", PAGE, re.MULTILINE) == [str(code) for code in api.ERRORS]
+    assert f"more than {RateLimits().programs.number} requests in a minute" in PAGE
 
 
 def blocks(language: str, word: str) -> list[str]:
-    found = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    return [block for block in found if word in block]
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if word in block]
 
 
 def test_the_examples_run(study, token, tmp_path):

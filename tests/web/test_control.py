@@ -19,31 +19,39 @@ import pytest
 from click.testing import CliRunner, Result
 
 from support.form_browser import Visitor
+from support.site import copy_study, with_database
 from tiewise.cli.main import main
 from tiewise.geo.areas import Areas
-from tiewise.study.create import new_study
-from tiewise.study.export import bring_in
-from tiewise.study.researcher_store import Ledger, Phase
-from tiewise.study.snapshot_store import Snapshots
+from tiewise.study.create import create_study
+from tiewise.study.export import import_file
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
+from tiewise.study.values import Phase
 from tiewise.web.app import make_app
-from tiewise.web.phase_cache import Doors
+from tiewise.web.phase_cache import PhaseCache
 from tiewise.web.rendering import language
 from tiewise.web.researcher import report_job
-from tiewise.workflows.simulate import make_up
+from tiewise.workflows.simulate import write_simulated_study
 
 
-@pytest.fixture
-def study(tmp_path) -> Study:
-    Areas.made_up(8, seed=5).to_gpkg(tmp_path / "wards.gpkg")
-    made = new_study(
-        tmp_path / "green", question="Which is greener?", title="Green wards",
-        areas=tmp_path / "wards.gpkg",
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Study:
+    place = tmp_path_factory.mktemp("template")
+    Areas.synthetic(8, rng=5).to_gpkg(place / "wards.gpkg")
+    made = create_study(
+        place / "green", question="Which is greener?", title="Green wards",
+        areas=place / "wards.gpkg",
     )  # fmt: skip
     path = made.folder / "study.toml"
     text = path.read_text(encoding="utf-8").replace('["en"]', '["en", "ar"]')
     path.write_text(text.replace("target = 30", "target = 3"), encoding="utf-8")
-    return Study.open(made.folder)
+    return with_database(Study.open(made.folder))
+
+
+@pytest.fixture
+def study(template, tmp_path) -> Study:
+    return copy_study(template, tmp_path / "green")
 
 
 @pytest.fixture
@@ -66,7 +74,7 @@ def outcomes(study: Study) -> list[str]:
 
 
 def trail(app) -> list[tuple[str, str]]:
-    return [(deed["what"], deed["about"]) for deed in app.state.site.ledger.deeds()]
+    return [(deed["what"], deed["about"]) for deed in app.state.site.researcher_store.audit_log()]
 
 
 # Phases.
@@ -78,10 +86,10 @@ def test_a_pause_keeps_the_answer_on_the_screen_and_shows_no_new_pair(app, study
     assert "The study is paused" in ada.answer.text
     judge.judge("left")
     assert outcomes(study) == ["left"]
-    assert judge.heading == language("en").say("shut.paused_title")
+    assert judge.heading == language("en").translate("shut.paused_title")
     for path in ("/pair", "/groups", "/begin"):
         judge.get(path)
-        assert judge.heading == language("en").say("shut.paused_title"), path
+        assert judge.heading == language("en").translate("shut.paused_title"), path
         assert 'name="outcome"' not in judge.answer.text
     at_run(ada).send("/watch/phase", "open")
     judge.get("/pair")
@@ -94,7 +102,7 @@ def test_a_closed_study_takes_no_answer_and_gives_thanks(app, study, ada):
     at_run(ada).send("/watch/phase", "closed")
     judge.judge("left")
     assert outcomes(study) == []
-    assert judge.heading == language("en").say("shut.closed_title")
+    assert judge.heading == language("en").translate("shut.closed_title")
     assert "Thank you" in judge.answer.text
     assert judge.get("/thanks").status_code == 200
     assert "/undo" not in [form.action for form in judge.page.forms]
@@ -115,9 +123,9 @@ def test_nobody_signs_up_while_it_is_not_open(app, study, ada, phase):
     new.get("/begin")
     at_run(ada).send("/watch/phase", phase)
     assert new.send("/begin", consent="1").status_code == 409
-    assert list(study.store().people()) == []
+    assert list(study.store().judge_rows()) == []
     new.get("/")
-    assert language("en").say(f"shut.{phase}") in new.answer.text
+    assert language("en").translate(f"shut.{phase}") in new.answer.text
     assert not any(href == "/begin" for _, href in new.page.links)
 
 
@@ -137,25 +145,25 @@ def test_the_page_speaks_the_judges_language(app, ada, phase):
     judge = Visitor(app).join()
     at_run(ada).send("/watch/phase", phase)
     judge.get("/pair?language=ar")
-    assert judge.heading == language("ar").say(f"shut.{phase}_title")
+    assert judge.heading == language("ar").translate(f"shut.{phase}_title")
     assert 'dir="rtl"' in judge.answer.text
 
 
 def test_the_phase_is_asked_for_once_a_second(study):
-    ledger, time_ = Ledger(study.store()), [0.0]
-    doors = Doors(ledger, clock=lambda: time_[0])
-    assert doors.phase() == Phase.OPEN
-    ledger.set_phase(Phase.CLOSED)
+    researcher_store, time_ = ResearcherStore(study.store()), [0.0]
+    phase_cache = PhaseCache(researcher_store, clock=lambda: time_[0])
+    assert phase_cache.phase() == Phase.OPEN
+    researcher_store.set_phase(Phase.CLOSED)
     time_[0] = 0.9
-    assert doors.phase() == Phase.OPEN
+    assert phase_cache.phase() == Phase.OPEN
     time_[0] = 1.0
-    assert doors.phase() == Phase.CLOSED
+    assert phase_cache.phase() == Phase.CLOSED
 
 
 def test_a_phase_that_is_none_is_refused(app, ada):
     answer = at_run(ada).post("/watch/phase", {"token": ada.token, "phase": "ajar"})
     assert answer.status_code == 400
-    assert app.state.site.ledger.phase() == Phase.OPEN
+    assert app.state.site.researcher_store.phase() == Phase.OPEN
 
 
 # Researchers and links.
@@ -227,7 +235,7 @@ def test_a_shared_link_is_shown_once_opens_one_page_and_is_ended(app, ada):
 
 def test_the_trail_tells_who_did_what(app, ada):
     at_run(ada).send("/watch/phase", "paused", reason="a <b>holiday</b>")
-    app.state.site.ledger.note("download", "by hand")
+    app.state.site.researcher_store.log("download", "by hand")
     page = ada.get("/watch/trail").text
     for words in ("set phase", "paused", "a &lt;b&gt;holiday", "Ada", "command line"):
         assert words in page
@@ -238,8 +246,10 @@ def test_the_trail_tells_who_did_what(app, ada):
 
 @pytest.fixture
 def judged(study, tmp_path) -> Study:
-    make_up(tmp_path / "old", areas=study.folder / "areas.gpkg", comparisons=60, judges=4)
-    bring_in(study, study.store(), tmp_path / "old" / "comparisons.csv")
+    write_simulated_study(
+        tmp_path / "old", areas=study.folder / "areas.gpkg", comparisons=60, judges=4
+    )
+    import_file(study, study.store(), tmp_path / "old" / "comparisons.csv")
     return study
 
 
@@ -250,10 +260,10 @@ def test_tables_are_those_of_the_command(app, ada, judged, tmp_path):
     assert sorted(packed.namelist()) == names
     assert len(names) == 6
     for name in names:
-        wanted = (tmp_path / "x" / name).read_bytes()
+        expected = (tmp_path / "x" / name).read_bytes()
         answer = ada.get(f"/watch/download/{name}")
-        assert answer.content == wanted
-        assert packed.read(name) == wanted
+        assert answer.content == expected
+        assert packed.read(name) == expected
         assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
         assert ("download", name) in trail(app)
     rows = list(csv.DictReader(io.StringIO(ada.get("/watch/download/comparisons.csv").text)))
@@ -280,6 +290,7 @@ def patiently(sign: Callable[[], bool]) -> None:
     raise AssertionError("it never came")
 
 
+@pytest.mark.slow
 def test_papers_are_made_by_a_process_and_downloaded(app, ada, judged):
     assert at_run(ada).send("/watch/papers").status_code == 200
     assert "Being made" in ada.answer.text
@@ -294,7 +305,7 @@ def test_papers_are_made_by_a_process_and_downloaded(app, ada, judged):
     assert "Which is greener?" in report.text
     assert "attachment" in report.headers["content-disposition"]
     assert [what for what, _ in trail(app)].count("make report") == 1
-    first = report_job.state_of(judged.store())
+    first = report_job.report_status(judged.store())
     facts = json.loads((judged.folder / "papers" / first.folder / "fit.json").read_text())
     assert facts["comparisons"] == first.comparisons
 
@@ -308,34 +319,34 @@ def test_a_failure_is_told_in_its_own_line(app, ada, study):
 
 def test_papers_find_a_database_elsewhere(study, postgresql):
     store = study.store(postgresql())
-    assert report_job.start(study, store)
-    patiently(lambda: not report_job.state_of(store).being_made)
-    assert "no judgements yet" in report_job.state_of(store).fault
+    assert report_job.start_report(study, store)
+    patiently(lambda: not report_job.report_status(store).running)
+    assert "no judgements yet" in report_job.report_status(store).fault
     assert not (study.folder / "study.db").exists()
 
 
 def test_only_one_making_at_a_time_over_all_processes(study):
-    elsewhere = Snapshots(study.store())
-    assert elsewhere.take(report_job.TASK, "another process", 600)
-    assert not report_job.start(study, study.store())
-    assert report_job.state_of(study.store()).being_made
+    elsewhere = SnapshotStore(study.store())
+    assert elsewhere.take_lease(report_job.TASK, "another process", 600)
+    assert not report_job.start_report(study, study.store())
+    assert report_job.report_status(study.store()).running
 
 
 def test_a_making_whose_site_goes_ends_with_it(judged):
     """Its standard input is all that ties it to the site."""
     store = judged.store()
-    snapshots = Snapshots(store)
-    assert snapshots.take(report_job.TASK, "me", 600)
+    snapshots = SnapshotStore(store)
+    assert snapshots.take_lease(report_job.TASK, "me", 600)
     address = store.engine.url.render_as_string(hide_password=False)
     process = subprocess.Popen(
         [sys.executable, "-m", "tiewise.web.researcher.report_job", str(judged.folder), "me"],
-        env=os.environ | {report_job.ADDRESS: address}, stdin=subprocess.PIPE,
+        env=os.environ | {report_job.DATABASE_VARIABLE: address}, stdin=subprocess.PIPE,
     )  # fmt: skip
     process.stdin.close()
     process.wait(300)
-    assert snapshots.holder(report_job.TASK) is None
-    assert report_job.state_of(store).fault == report_job.CUT_OFF
-    assert report_job.state_of(store).made is None
+    assert snapshots.lease_holder(report_job.TASK) is None
+    assert report_job.report_status(store).fault == report_job.INTERRUPTED
+    assert report_job.report_status(store).made is None
 
 
 def test_a_making_that_was_killed_is_told_as_cut_off(judged, monkeypatch):
@@ -346,23 +357,24 @@ def test_a_making_that_was_killed_is_told_as_cut_off(judged, monkeypatch):
     )
     monkeypatch.setattr(report_job, "LEASE_SECONDS", 0.5)
     store = judged.store()
-    assert report_job.start(judged, store)
+    assert report_job.start_report(judged, store)
     started[0].send_signal(signal.SIGKILL)
-    patiently(lambda: not report_job.state_of(store).being_made)
-    assert report_job.state_of(store).fault == report_job.CUT_OFF
+    patiently(lambda: not report_job.report_status(store).running)
+    assert report_job.report_status(store).fault == report_job.INTERRUPTED
 
 
 @pytest.mark.parametrize(
-    ("code", "lines", "said"),
+    ("code", "lines", "output"),
     [
         (2, ["tiewise: note: slow", "tiewise: no such thing; try another"],
          "No such thing; try another."),
-        (2, ["odd"], report_job.OURS), (1, ["Traceback", "tiewise: x"], report_job.OURS),
-        (-9, [], report_job.OURS),
+        (2, ["odd"], report_job.INTERNAL_ERROR),
+        (1, ["Traceback", "tiewise: x"], report_job.INTERNAL_ERROR),
+        (-9, [], report_job.INTERNAL_ERROR),
     ],
 )  # fmt: skip
-def test_a_complaint_is_the_commands_own(code, lines, said):
-    assert report_job.complaint(code, lines) == said
+def test_a_complaint_is_the_commands_own(code, lines, output):
+    assert report_job.error_sentence(code, lines) == output
 
 
 # On the command line.
@@ -375,14 +387,16 @@ def run(*words: object) -> Result:
 def test_the_phase_is_told_and_set(study):
     assert run("phase", study.folder).stdout == "open\n"
     assert run("phase", study.folder, "closed", "--reason", "done").stdout == "closed\n"
-    assert Ledger(study.store()).phase() == Phase.CLOSED
+    assert ResearcherStore(study.store()).phase() == Phase.CLOSED
     assert run("phase", study.folder, "ajar").exit_code == 2
 
 
 def test_a_researcher_is_invited_by_command(study, app):
-    said = run("invite-researcher", study.folder, "--name", "Ada", "--url", "https://s.org/").stdout
-    assert re.fullmatch(r"https://s\.org/sign-in/[0-9a-f]{32}\n", said)
-    assert Visitor(app).get(said.strip().removeprefix("https://s.org")).status_code == 200
+    output = run(
+        "invite-researcher", study.folder, "--name", "Ada", "--url", "https://s.org/"
+    ).stdout
+    assert re.fullmatch(r"https://s\.org/sign-in/[0-9a-f]{32}\n", output)
+    assert Visitor(app).get(output.strip().removeprefix("https://s.org")).status_code == 200
     assert run("invite-researcher", study.folder, "--name", " ").exit_code == 2
 
 

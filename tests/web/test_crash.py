@@ -17,7 +17,7 @@ import pytest
 
 from support.crowd_client import Tally, crowd
 from tiewise.geo.areas import Areas
-from tiewise.study.create import new_study
+from tiewise.study.create import create_study
 from tiewise.study.study import Study
 
 KILLS = 10
@@ -25,9 +25,11 @@ KILLS = 10
 
 @pytest.fixture
 def study(tmp_path) -> Study:
-    Areas.made_up(20, seed=1).to_gpkg(tmp_path / "county.gpkg")
+    Areas.synthetic(20, rng=1).to_gpkg(tmp_path / "county.gpkg")
     question = "Which ward is greener?"
-    return new_study(tmp_path / "s", question=question, areas=tmp_path / "county.gpkg", target=999)
+    return create_study(
+        tmp_path / "s", question=question, areas=tmp_path / "county.gpkg", target=999
+    )
 
 
 def free_port() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import html
 import json
 import re
@@ -12,56 +11,56 @@ from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
-import shapely
 
-from study.test_judge_store import come, say
 from support.form_browser import Visitor
+from support.judging import add_answer, add_judge
+from support.site import copy_study, edited, with_database
 from support.snapshots import add_snapshot, body, judge_row
+from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.geo.areas import Areas
-from tiewise.pairing.policies import Pick
-from tiewise.study.activity import Day, Pace
-from tiewise.study.create import new_study
+from tiewise.pairing.policies import OrderedPair
+from tiewise.study.activity import ActivityCache, DayCount
+from tiewise.study.connection import now
+from tiewise.study.create import create_study
 from tiewise.study.export import comparison_rows
-from tiewise.study.judge_store import Store, now
-from tiewise.study.researcher_store import Ledger, Opens, Phase
-from tiewise.study.snapshot_store import Snapshots
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Item, Study
-from tiewise.study.values import Kind, Outcome
+from tiewise.study.values import Kind, Phase, TokenPurpose
 from tiewise.web.app import make_app
-from tiewise.web.live.cache import Failure, written_failure, written_rows
+from tiewise.web.live.cache import Failure, pack_failure, pack_rows
 from tiewise.web.researcher import charts, choropleth, wording
 from tiewise.web.researcher.estimates import (
-    Estimate,
-    connection,
-    ends,
-    estimates,
-    nouns,
-    ordered,
-    thinnest,
+    ItemEstimate,
+    connectedness,
+    item_estimates,
+    least_compared,
+    sort_estimates,
+    top_and_bottom,
 )
-from tiewise.web.researcher.forecast import Forecast, forecast, pace, told
-from tiewise.web.researcher.history import MISSING, Past, extremes, spread
-from web.test_judge_pages import edited
+from tiewise.web.researcher.forecast import Forecast, daily_rate, forecast, forecast_sentence
+from tiewise.web.researcher.history import MISSING, SnapshotHistory, evenly_spaced, history_scale
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
-AB, BC = Pick("a", "b"), Pick("b", "c")
+AB, BC = OrderedPair("a", "b"), OrderedPair("b", "c")
 
 
-def days(*counts: int) -> list[Day]:
+def days(*counts: int) -> list[DayCount]:
     """Comparisons of consecutive days, today last."""
     return [
-        Day(NOON.date() - timedelta(days=back), count)
+        DayCount(NOON.date() - timedelta(days=back), count)
         for back, count in zip(range(len(counts) - 1, -1, -1), counts, strict=True)
     ]
 
 
-def row(key: int = 0, **other) -> Estimate:
+def row(key: int = 0, **other) -> ItemEstimate:
     made = {
         "key": key, "item": str(key), "name": f"ward {key}", "group": "", "rank": key + 1,
         "rank_low": 1, "rank_high": 9, "median": 0.0, "low": -0.5, "high": 0.5, "sd": 0.25,
         "top": 0.5, "comparisons": 10, "part": 0,
     }  # fmt: skip
-    return Estimate(**made | other)
+    return ItemEstimate(**made | other)
 
 
 # When it will be enough.
@@ -70,32 +69,32 @@ def row(key: int = 0, **other) -> Estimate:
 def test_the_pace_is_that_of_the_last_week_and_no_older():
     """Six and a half days with 650 comparisons are a hundred a day, whatever was before."""
     counted = days(5000, *[100] * 6, 50)
-    assert pace(counted, begun=NOON - timedelta(days=60), now=NOON) == pytest.approx(100)
+    assert daily_rate(counted, begun=NOON - timedelta(days=60), now=NOON) == pytest.approx(100)
 
 
 def test_a_study_younger_than_a_week_has_the_pace_since_it_began():
-    assert pace(days(30, 50), begun=NOON - timedelta(days=1), now=NOON) == pytest.approx(80)
+    assert daily_rate(days(30, 50), begun=NOON - timedelta(days=1), now=NOON) == pytest.approx(80)
 
 
 def test_the_first_minutes_are_no_pace_yet():
     """Five answers in five minutes are counted as five in an hour, not sixty."""
-    found = pace(days(5), begun=NOON - timedelta(minutes=5), now=NOON)
-    assert found == pytest.approx(5 * 24)
+    result = daily_rate(days(5), begun=NOON - timedelta(minutes=5), now=NOON)
+    assert result == pytest.approx(5 * 24)
 
 
 def test_the_goal_is_reached_on_the_day_that_division_says():
-    found = forecast(
+    result = forecast(
         1000, 700, days(*[100] * 6, 50), begun=NOON - timedelta(days=60), now=NOON
     )  # fmt: skip
-    assert found.left == 300
-    assert found.on == date(2026, 3, 13)  # three days at a hundred a day
-    assert told(found, NOON) == (
+    assert result.missing == 300
+    assert result.day == date(2026, 3, 13)  # three days at a hundred a day
+    assert forecast_sentence(result, NOON) == (
         "At the pace of the last days (100 a day) it is reached in 3 days, around 13 March 2026."
     )
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("result", "words"),
     [
         (Forecast(10.0, 0, None), "reached"),
         (Forecast(0.0, 5, None), "Nobody has judged in the last 7 days"),
@@ -104,20 +103,20 @@ def test_the_goal_is_reached_on_the_day_that_division_says():
         (Forecast(90.0, 80, date(2026, 3, 11)), "tomorrow"),
     ],
 )
-def test_a_forecast_is_honest_in_words(found, words):
-    assert words in told(found, NOON)
+def test_a_forecast_is_honest_in_words(result, words):
+    assert words in forecast_sentence(result, NOON)
 
 
 def test_without_anybody_lately_there_is_no_day():
     quiet = days(500, *[0] * 9)
-    found = forecast(1000, 500, quiet, begun=NOON - timedelta(days=9), now=NOON)
-    assert found == Forecast(0.0, 500, None)
+    result = forecast(1000, 500, quiet, begun=NOON - timedelta(days=9), now=NOON)
+    assert result == Forecast(0.0, 500, None)
 
 
 def test_what_would_take_more_than_a_year_has_no_day():
     slow = forecast(10_000, 1, days(1), begun=NOON - timedelta(days=1), now=NOON)
-    assert slow.on is None
-    assert slow.left == 9999
+    assert slow.day is None
+    assert slow.missing == 9999
 
 
 # Who did what when.
@@ -131,41 +130,42 @@ def store(request, tmp_path):
         if request.param == "sqlite"
         else request.getfixturevalue("postgresql")()
     )
-    opened = Store(url)
+    opened = JudgeStore(url)
     yield opened
     opened.close()
 
 
 def test_days_count_what_a_fit_would_count(store):
     """No practice, no skips, nothing taken back, nobody left out; the export is the witness."""
-    good, bad = come(store), come(store)
-    say(store, good, AB, Outcome.LEFT, Kind.PRACTICE)
-    say(store, good, AB, Outcome.LEFT)
-    say(store, good, BC, Outcome.TIE)
-    say(store, good, Pick("a", "c"), Outcome.SKIP)
-    say(store, good, Pick("c", "d"), Outcome.RIGHT)
+    good, bad = add_judge(store), add_judge(store)
+    add_answer(store, good, AB, FIRST, Kind.PRACTICE)
+    add_answer(store, good, AB, FIRST)
+    add_answer(store, good, BC, TIE)
+    add_answer(store, good, OrderedPair("a", "c"), SKIP)
+    add_answer(store, good, OrderedPair("c", "d"), SECOND)
     store.undo(good)
-    say(store, bad, AB, Outcome.RIGHT)
-    Ledger(store).exclude(bad.id, "clicked at random")
+    add_answer(store, bad, AB, SECOND)
+    ResearcherStore(store).exclude(bad.id, "clicked at random")
     counted = [one for one in comparison_rows(store) if one[5] != "skipped"]
     assert len(counted) == 2
-    assert Pace(store).tally().days == [Day(now().date(), 2)]
+    assert ActivityCache(store).activity().days == [DayCount(now().date(), 2)]
 
 
 def test_days_are_told_apart_and_in_order(store):
     """Times are UTC, to the day on which they fall there."""
     late = datetime(2026, 3, 8, 23, 59, 59, tzinfo=UTC)
-    store.bring_in(
+    store.import_judgements(
         [
             {"judge": "j", "left": "a", "right": "b", "outcome": "tie", "answered": at}
             for at in (NOON, late, late + timedelta(seconds=1), NOON)
         ],
         consent="1",
     )
-    assert Pace(store).tally().days == [
-        Day(date(2026, 3, 8), 1), Day(date(2026, 3, 9), 1), Day(date(2026, 3, 10), 2),
+    assert ActivityCache(store).activity().days == [
+        DayCount(date(2026, 3, 8), 1), DayCount(date(2026, 3, 9), 1),
+        DayCount(date(2026, 3, 10), 2),
     ]  # fmt: skip
-    assert Pace(store).tally().begun == late
+    assert ActivityCache(store).activity().begun == late
 
 
 def test_turnout_counts_judges_once_and_by_when_they_were_last_there(store):
@@ -176,15 +176,15 @@ def test_turnout_counts_judges_once_and_by_when_they_were_last_there(store):
             ("now", timedelta(minutes=1)), ("now", timedelta(days=2)),
         ]
     ]  # fmt: skip
-    store.bring_in(rows, consent="1")
-    come(store)  # who has not judged yet
-    assert Pace(store).tally().turnout(NOON) == (3, 2, 1)
+    store.import_judgements(rows, consent="1")
+    add_judge(store)  # who has not judged yet
+    assert ActivityCache(store).activity().turnout(NOON) == (3, 2, 1)
 
 
 def test_before_the_first_judgement_there_are_no_days(store):
-    assert Pace(store).tally().days == []
-    assert Pace(store).tally().begun is None
-    assert Pace(store).tally().turnout(NOON) == (0, 0, 0)
+    assert ActivityCache(store).activity().days == []
+    assert ActivityCache(store).activity().begun is None
+    assert ActivityCache(store).activity().turnout(NOON) == (0, 0, 0)
 
 
 # Items in words.
@@ -196,11 +196,11 @@ def studied(*named: tuple[str, str]) -> dict[str, Item]:
 
 def test_the_highest_comes_first_and_names_that_are_shared_have_their_id(tmp_path):
     items = studied(("1", "Mill"), ("2", "Mill"), ("3", "Kiln"))
-    found = estimates(
+    result = item_estimates(
         body(["1", "2", "3", "gone"], [0.1, 0.7, -0.8, 5.0]), Study(tmp_path, None, items)
     )
-    assert [one.name for one in found] == ["Mill (2)", "Mill (1)", "Kiln"]
-    assert [one.key for one in found] == [1, 0, 2]
+    assert [one.name for one in result] == ["Mill (2)", "Mill (1)", "Kiln"]
+    assert [one.key for one in result] == [1, 0, 2]
 
 
 def test_a_side_is_taken_only_by_the_whole_interval():
@@ -211,12 +211,12 @@ def test_a_side_is_taken_only_by_the_whole_interval():
 
 def test_the_thinnest_are_those_with_the_fewest_comparisons():
     rows = [row(k, comparisons=count) for k, count in enumerate([9, 3, 5, 0, 7])]
-    assert [one.comparisons for one in thinnest(rows, 3)] == [0, 3, 5]
+    assert [one.comparisons for one in least_compared(rows, 3)] == [0, 3, 5]
 
 
 def test_a_short_list_is_shown_whole():
-    assert [len(part) for part in ends([row(k) for k in range(16)])] == [16, 0]
-    assert [len(part) for part in ends([row(k) for k in range(17)])] == [10, 5]
+    assert [len(part) for part in top_and_bottom([row(k) for k in range(16)])] == [16, 0]
+    assert [len(part) for part in top_and_bottom([row(k) for k in range(17)])] == [10, 5]
 
 
 def test_tables_are_ordered_as_their_headings_say():
@@ -225,36 +225,33 @@ def test_tables_are_ordered_as_their_headings_say():
         row(1, name="A", rank=2, median=0.1, sd=0.3, comparisons=4),
         row(2, name="c", rank=2, median=0.2, sd=0.2, comparisons=6),
     ]
-    found = {by: [one.key for one in ordered(rows, by)] for by in ("rank", "name", "uncertainty")}
-    assert found == {"rank": [0, 2, 1], "name": [1, 0, 2], "uncertainty": [1, 2, 0]}
-    assert [one.key for one in ordered(rows, "comparisons")] == [1, 0, 2]
+    result = {
+        by: [one.key for one in sort_estimates(rows, by)] for by in ("rank", "name", "uncertainty")
+    }
+    assert result == {"rank": [0, 2, 1], "name": [1, 0, 2], "uncertainty": [1, 2, 0]}
+    assert [one.key for one in sort_estimates(rows, "comparisons")] == [1, 0, 2]
 
 
 def test_one_connected_whole_is_said_to_be_one():
-    found = connection([row(0), row(1)], ("ward", "wards"))
-    assert found.whole
-    assert found.says.startswith("All wards are connected")
+    result = connectedness([row(0), row(1)], ("ward", "wards"))
+    assert result.whole
+    assert result.text.startswith("All wards are connected")
 
 
 def test_parts_that_nobody_compared_with_each_other_are_named():
     rows = [row(0), row(1), row(2), row(3, part=1, name="Isle"), row(4, part=1, name="Cape")]
-    found = connection([*rows, row(5, comparisons=0, part=2)], ("ward", "wards"))
-    assert not found.whole
-    assert "2 parts" in found.says
-    assert "1 ward was not compared yet" in found.says
-    assert found.apart == (("Cape", "Isle"),)
+    result = connectedness([*rows, row(5, comparisons=0, part=2)], ("ward", "wards"))
+    assert not result.whole
+    assert "2 parts" in result.text
+    assert "1 ward was not compared yet" in result.text
+    assert result.parts == (("Cape", "Isle"),)
 
 
 def test_items_never_compared_are_not_called_connected():
-    found = connection([row(0), row(1), row(2, comparisons=0, part=1)], ("ward", "wards"))
-    assert not found.whole
-    assert "1 ward was not compared yet" in found.says
-    assert found.apart == ()
-
-
-def test_a_noun_may_bring_its_own_plural():
-    assert nouns("ward") == ("ward", "wards")
-    assert nouns("city/cities") == ("city", "cities")
+    result = connectedness([row(0), row(1), row(2, comparisons=0, part=1)], ("ward", "wards"))
+    assert not result.whole
+    assert "1 ward was not compared yet" in result.text
+    assert result.parts == ()
 
 
 @pytest.mark.parametrize(
@@ -269,20 +266,13 @@ def test_ages_are_told_in_the_largest_unit_that_fits(passed, words):
 
 
 def test_numbers_are_told_as_people_read_them():
-    assert [wording.signed(value) for value in (0.4, -1.25, 0.001, -0.001)] == [
-        "+0.40", "−1.25", "0.00", "0.00",
-    ]  # fmt: skip
-    assert [wording.known(value) for value in (0.8, 0.7999, 0.29)] == ["0.80", "0.79", "0.29"]
-    assert [wording.chance(value) for value in (0.001, 0.42, 0.999, None)] == [
-        "below 1 %", "42 %", "above 99 %", "–",
-    ]  # fmt: skip
     assert [wording.seconds(value) for value in (0.84, 59.0, 200.0, None)] == [
         "0.8 s", "59.0 s", "3 min", "–",
     ]  # fmt: skip
 
 
 def test_short_ids_still_tell_judges_apart():
-    brief = wording.shorts(["abcdef123456", "abcdef999999", "0123456789ab", "kim"])
+    brief = wording.short_ids(["abcdef123456", "abcdef999999", "0123456789ab", "kim"])
     assert brief["0123456789ab"] == "012345…"
     assert brief["kim"] == "kim"
     assert len(set(brief.values())) == 4
@@ -293,7 +283,7 @@ def test_short_ids_still_tell_judges_apart():
 
 @pytest.mark.parametrize("count", [0, 1, 5, 60, 61, 240])
 def test_a_replay_has_both_ends_and_not_too_much(count):
-    chosen = spread(range(count), 60)
+    chosen = evenly_spaced(range(count), 60)
     assert len(chosen) == min(count, 60)
     assert chosen == sorted(set(chosen))
     assert not count or (chosen[0], chosen[-1]) == (0, count - 1)
@@ -302,20 +292,20 @@ def test_a_replay_has_both_ends_and_not_too_much(count):
 def test_a_picture_of_the_past_is_small_and_in_the_order_of_the_study(store):
     add_snapshot(store, body(["b", "a"], [0.5, -0.5]), comparisons=12)
     add_snapshot(store, body(["a", "b", "c"], [1.234, -2.0, 0.766]), comparisons=30)
-    first, last = Past(store, ["a", "b", "c"]).frames()
+    first, last = SnapshotHistory(store, ["a", "b", "c"]).frames()
     assert list(first.median) == [-50, 50, MISSING]
     assert list(last.median) == [123, -200, 77]
     assert (first.comparisons, last.comparisons) == (12, 30)
     assert list(last.sd) == [25, 25, 25]
-    assert extremes([first, last]) == (2.0, 0.25)
+    assert history_scale([first, last]) == (2.0, 0.25)
 
 
 def test_a_snapshot_that_was_thinned_out_is_not_replayed(store):
-    past = Past(store, ["a"])
+    past = SnapshotHistory(store, ["a"])
     numbers = [add_snapshot(store, body(["a"], [0.0]), comparisons=k) for k in (1, 2, 3)]
     assert [frame.id for frame in past.frames()] == numbers
-    with store.writing() as connection:
-        connection.exec_driver_sql(f"DELETE FROM snapshots WHERE id = {numbers[1]}")
+    with store.writing() as connectedness:
+        connectedness.exec_driver_sql(f"DELETE FROM snapshots WHERE id = {numbers[1]}")
     assert [frame.id for frame in past.frames()] == [numbers[0], numbers[2]]
     assert past.one(numbers[1]) is None
     assert past.one(numbers[2]).comparisons == 3
@@ -326,67 +316,58 @@ def test_a_snapshot_that_was_thinned_out_is_not_replayed(store):
 
 def test_the_highest_is_red_the_lowest_blue_and_the_average_pale():
     rows = [row(0, median=2.0), row(1, median=0.0), row(2, median=-2.0), row(3, median=1.0)]
-    found = choropleth.quality(rows, lower="safe", higher="risky")
-    assert [found.fill(str(k)) for k in range(3)] == ["#67001f", "#f7f7f7", "#053061"]
-    assert found.ends == (("safe", "−2.0"), ("average", "0"), ("risky", "+2.0"))
-    assert found.fill("elsewhere") == "#d9dce1"
+    result = choropleth.quality_layer(rows, lower="safe", higher="risky")
+    assert [result.fill(str(k)) for k in range(3)] == ["#67001f", "#f7f7f7", "#053061"]
+    assert result.ends == (("safe", "−2.0"), ("average", "0"), ("risky", "+2.0"))
+    assert result.fill("elsewhere") == "#d9dce1"
 
 
 def test_uncertainty_and_thin_coverage_are_both_dark():
     rows = [row(0, sd=1.0, comparisons=0), row(1, sd=0.5, comparisons=40)]
-    assert choropleth.doubt(rows).fill("0") == choropleth.coverage(rows).fill("0") == "#54278f"
-    assert choropleth.doubt(rows).fill("1") == choropleth.coverage(rows).fill("1") == "#fcfbfd"
+    assert (
+        choropleth.uncertainty_layer(rows).fill("0")
+        == choropleth.coverage_layer(rows).fill("0")
+        == "#54278f"
+    )
+    assert (
+        choropleth.uncertainty_layer(rows).fill("1")
+        == choropleth.coverage_layer(rows).fill("1")
+        == "#fcfbfd"
+    )
 
 
 def test_small_differences_of_uncertainty_stay_small_on_the_map():
     """Two areas that differ by a fiftieth must not look like day and night."""
-    found = choropleth.doubt([row(0, sd=1.0), row(1, sd=0.98)])
-    dark, other = (int(found.fill(key)[1:3], 16) for key in "01")
+    result = choropleth.uncertainty_layer([row(0, sd=1.0), row(1, sd=0.98)])
+    dark, other = (int(result.fill(key)[1:3], 16) for key in "01")
     assert abs(dark - other) < 16
 
 
-def test_every_area_is_on_the_map_and_the_map_is_light():
-    areas = Areas.made_up(450, seed=3)
-    study_shapes = choropleth.Ground.of(
-        np.array(shapely.transform(areas.geometry.to_numpy(), lambda p: p * 2000)),
-        areas.items, areas.groups,
-    )  # fmt: skip
-    assert set(study_shapes.paths) == set(areas.items)
-    assert all(path.startswith("M") for path in study_shapes.paths.values())
-    assert len(gzip.compress("".join(study_shapes.paths.values()).encode())) <= 30_000
-
-
-def test_an_area_too_small_to_see_gets_a_dot():
-    islet = shapely.box(500, 500, 500.2, 500.2)
-    shapes = np.array([shapely.box(0, 0, 1000, 400), islet], dtype=object)
-    ground = choropleth.Ground.of(shapes, ["land", "islet"], ["", ""])
-    assert "a11 11" in ground.paths["islet"]
-    assert "a11 11" not in ground.paths["land"]
-
-
 def test_days_without_judgements_are_drawn_as_such():
-    found = charts.columns([Day(date(2026, 3, 7), 4), Day(date(2026, 3, 9), 8)], NOON.date())
-    assert [bar.comparisons for bar in found.bars] == [4, 0, 8, 0]
-    tall, none, taller, _ = (bar.height for bar in found.bars)
+    result = charts.day_plot(
+        [DayCount(date(2026, 3, 7), 4), DayCount(date(2026, 3, 9), 8)], NOON.date()
+    )
+    assert [bar.comparisons for bar in result.bars] == [4, 0, 8, 0]
+    tall, none, taller, _ = (bar.height for bar in result.bars)
     assert none == 0
     assert taller == pytest.approx(2 * tall, abs=0.2)
-    assert charts.columns([], NOON.date()) is None
+    assert charts.day_plot([], NOON.date()) is None
 
 
 def test_a_trend_needs_two_moments_and_rises_upwards():
-    assert charts.trend([(10, 0.5)], 0.8) is None
-    found = charts.trend([(10, 0.2), (20, 0.6)], 0.8)
-    (x1, y1), (x2, y2) = (map(float, point.split(",")) for point in found.line.split())
+    assert charts.reliability_plot([(10, 0.5)], 0.8) is None
+    result = charts.reliability_plot([(10, 0.2), (20, 0.6)], 0.8)
+    (x1, y1), (x2, y2) = (map(float, point.split(",")) for point in result.line.split())
     assert x2 > x1
     assert y2 < y1  # the page counts from above
-    assert found.level < y2
+    assert result.level < y2
 
 
 def test_the_tie_curve_has_its_band_around_it():
     curve = body(["a"], [0.0])["tie_curve"]
-    found = charts.tie_curve(curve)
-    line = [float(point.split(",")[1]) for point in found.line.split()]
-    band = [float(point.split(",")[1]) for point in found.band.split()]
+    result = charts.tie_curve(curve)
+    line = [float(point.split(",")[1]) for point in result.line.split()]
+    band = [float(point.split(",")[1]) for point in result.band.split()]
     high, low = band[:4], band[4:][::-1]
     assert all(h < m < w for h, m, w in zip(high, line, low, strict=True))
     assert charts.tie_curve(None) is None
@@ -394,22 +375,28 @@ def test_the_tie_curve_has_its_band_around_it():
 
 def test_intervals_are_drawn_on_one_scale_with_the_average_in_the_middle():
     rows = [row(0, low=0.0, high=2.0, median=1.0), row(1, low=-1.0, high=1.0, median=0.0)]
-    found = charts.spans(rows)
-    assert found["0"] == (60.0, 60.0, 90.0)
-    assert found["1"] == (30.0, 60.0, 60.0)
+    result = charts.interval_bars(rows)
+    assert result["0"] == (60.0, 60.0, 90.0)
+    assert result["1"] == (30.0, 60.0, 60.0)
 
 
 # Pages.
 
 
-@pytest.fixture
-def study(tmp_path) -> Study:
-    Areas.made_up(12, seed=3).to_gpkg(tmp_path / "wards.gpkg")
-    made = new_study(
-        tmp_path / "study", question="Which ward is greener?", title="Green wards",
-        areas=tmp_path / "wards.gpkg",
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Study:
+    place = tmp_path_factory.mktemp("template")
+    Areas.synthetic(12, rng=3).to_gpkg(place / "wards.gpkg")
+    made = create_study(
+        place / "study", question="Which ward is greener?", title="Green wards",
+        areas=place / "wards.gpkg",
     )  # fmt: skip
-    return edited(made, {"goal = 0": "goal = 400"})
+    return with_database(edited(made, {"goal = 0": "goal = 400"}))
+
+
+@pytest.fixture
+def study(template, tmp_path) -> Study:
+    return copy_study(template, tmp_path / "study")
 
 
 @pytest.fixture
@@ -420,11 +407,11 @@ def app(study):
 @pytest.fixture
 def researcher(app) -> Callable[[], Visitor]:
     """Somebody who signed in with a one-time link."""
-    ledger: Ledger = app.state.site.ledger
+    researcher_store: ResearcherStore = app.state.site.researcher_store
 
     def come_in(name: str = "Ada") -> Visitor:
-        who = ledger.researcher(name) or ledger.add_researcher(name)
-        link = f"/sign-in/{ledger.make_pass(Opens.SIGN_IN, researcher=who)}"
+        who = researcher_store.researcher(name) or researcher_store.add_researcher(name)
+        link = f"/sign-in/{researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=who)}"
         visitor = Visitor(app)
         visitor.get(link)
         visitor.send(link)
@@ -440,13 +427,17 @@ def text(visitor: Visitor) -> str:
 
 
 def parts(visitor: Visitor) -> set[str]:
-    return {told["data-part"] for _, told in visitor.page.tags if "data-part" in told}
+    return {
+        forecast_sentence["data-part"]
+        for _, forecast_sentence in visitor.page.tags
+        if "data-part" in forecast_sentence
+    }
 
 
-def judged(store: Store, study: Study, count: int = 20) -> None:
+def judged(store: JudgeStore, study: Study, count: int = 20) -> None:
     """Some judgements, of two judges, today."""
     ids = list(study.items)
-    store.bring_in(
+    store.import_judgements(
         [
             {"judge": f"judge-{k % 2}", "left": ids[k % 11], "right": ids[11], "outcome": "left"}
             for k in range(count)
@@ -455,7 +446,7 @@ def judged(store: Store, study: Study, count: int = 20) -> None:
     )
 
 
-def pictured(store: Store, study: Study, **other) -> int:
+def pictured(store: JudgeStore, study: Study, **other) -> int:
     ids = list(study.items)
     return add_snapshot(store, body(ids, np.linspace(1, -1, len(ids)), **other), comparisons=20)
 
@@ -473,14 +464,14 @@ def test_the_overview_says_first_how_old_the_picture_is(app, study, researcher):
     pictured(store, study)
     visitor = researcher()
     visitor.get("/watch")
-    said = text(visitor)
-    assert re.search(r"Overview From 20 judgements , \d+ seconds? ago", said)
-    assert "20 20 today (UTC)" in said
-    assert "2 2 in the last hour, 2 in the last day" in said
-    assert "Not yet: reliability is 0.70, and 0.80 is wanted" in said
-    assert "400" in said
-    assert "δ: 0.50 (0.40 to 0.60)" in said
-    assert "All areas are connected" in said
+    shown = text(visitor)
+    assert re.search(r"Overview From 20 judgements , \d+ seconds? ago", shown)
+    assert "20 20 today (UTC)" in shown
+    assert "2 2 in the last hour, 2 in the last day" in shown
+    assert "Not yet: reliability is 0.70, and 0.80 is wanted" in shown
+    assert "400" in shown
+    assert "δ: 0.50 (0.40 to 0.60)" in shown
+    assert "All areas are connected" in shown
 
 
 def test_the_map_has_every_area_once_and_its_figures_without_scripts(app, study, researcher):
@@ -499,7 +490,7 @@ def test_a_failure_of_fitting_is_said_plainly(app, study, researcher):
     store = app.state.site.store
     pictured(store, study)
     since = datetime(2026, 3, 10, 12, 5, tzinfo=UTC)
-    Snapshots(store).put("failure", written_failure(Failure("No space left.", since, 3)))
+    SnapshotStore(store).set_current("failure", pack_failure(Failure("No space left.", since, 3)))
     visitor = researcher()
     visitor.get("/watch")
     assert (
@@ -512,7 +503,11 @@ def test_nothing_new_is_told_without_a_word(app, study, researcher):
     pictured(app.state.site.store, study)
     visitor = researcher()
     visitor.get("/watch")
-    mark = next(told["data-mark"] for _, told in visitor.page.tags if "data-mark" in told)
+    mark = next(
+        forecast_sentence["data-mark"]
+        for _, forecast_sentence in visitor.page.tags
+        if "data-mark" in forecast_sentence
+    )
     answer = visitor.get("/watch/fresh", params={"after": mark})
     assert (answer.status_code, answer.text) == (204, "")
 
@@ -528,8 +523,8 @@ def test_what_is_new_comes_in_the_parts_that_the_page_has(app, study, researcher
     assert there <= parts(visitor)
     assert parts(visitor) - there == {"order"}  # which takes the place of a map
     assert "<path id=" not in visitor.answer.text
-    told = re.search(r"data-drawn>(.*?)</script>", visitor.answer.text, re.S)[1]
-    drawn = json.loads(told)
+    forecast_sentence = re.search(r"data-drawn>(.*?)</script>", visitor.answer.text, re.S)[1]
+    drawn = json.loads(forecast_sentence)
     assert [len(fills) for fills in drawn["fills"].values()] == [12, 12]
     assert drawn["figures"][0][3] == 1.0
 
@@ -539,9 +534,13 @@ def test_a_change_of_phase_is_news(app, study, researcher):
     pictured(app.state.site.store, study)
     visitor = researcher()
     visitor.get("/watch")
-    mark = next(told["data-mark"] for _, told in visitor.page.tags if "data-mark" in told)
+    mark = next(
+        forecast_sentence["data-mark"]
+        for _, forecast_sentence in visitor.page.tags
+        if "data-mark" in forecast_sentence
+    )
     assert visitor.get("/watch/fresh", params={"after": mark}).status_code == 204
-    app.state.site.ledger.set_phase(Phase.PAUSED)
+    app.state.site.researcher_store.set_phase(Phase.PAUSED)
     until = time.monotonic() + 20
     while visitor.get("/watch/fresh", params={"after": mark}).status_code == 204:
         assert time.monotonic() < until
@@ -558,16 +557,16 @@ def test_names_with_angle_brackets_are_text(tmp_path):
     (tmp_path / "list.csv").write_text(
         "name\n<script>alert(1)</script>\n</script><s>bold\n\"quoted'\n", encoding="utf-8"
     )
-    study = new_study(
+    study = create_study(
         tmp_path / "study", question="Which <em>one</em>?", title="<i>T</i>",
         items=tmp_path / "list.csv",
     )  # fmt: skip
     app = make_app(study, study.store(), secret="k" * 40)
-    ledger = app.state.site.ledger
+    researcher_store = app.state.site.researcher_store
     pictured(app.state.site.store, study)
-    link = f"/shared/{ledger.make_pass(Opens.SHARE)}"
-    who = ledger.add_researcher("<u>Ada</u>")
-    one_time = f"/sign-in/{ledger.make_pass(Opens.SIGN_IN, researcher=who)}"
+    link = f"/shared/{researcher_store.make_token(TokenPurpose.SHARE)}"
+    who = researcher_store.add_researcher("<u>Ada</u>")
+    one_time = f"/sign-in/{researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=who)}"
     visitor = Visitor(app)
     visitor.get(one_time)
     visitor.send(one_time)
@@ -584,22 +583,27 @@ def test_names_with_angle_brackets_are_text(tmp_path):
 
 def test_a_study_without_a_map_is_shown_as_dots(tmp_path, researcher):
     (tmp_path / "list.csv").write_text("name\n" + "\n".join("abcdefgh"), encoding="utf-8")
-    study = new_study(
+    study = create_study(
         tmp_path / "posters", question="Which?", title="T", items=tmp_path / "list.csv"
     )
     app = make_app(study, study.store(), secret="k" * 40)
     pictured(app.state.site.store, study)
-    link = f"/shared/{app.state.site.ledger.make_pass(Opens.SHARE)}"
+    link = f"/shared/{app.state.site.researcher_store.make_token(TokenPurpose.SHARE)}"
     visitor = Visitor(app)
     visitor.get(link)
     assert visitor.answer.status_code == 200
-    who = app.state.site.ledger.add_researcher("Ada")
-    one_time = f"/sign-in/{app.state.site.ledger.make_pass(Opens.SIGN_IN, researcher=who)}"
+    who = app.state.site.researcher_store.add_researcher("Ada")
+    secret = app.state.site.researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=who)
+    one_time = f"/sign-in/{secret}"
     visitor.get(one_time)
     visitor.send(one_time)
     visitor.get("/watch")
-    dots = [told for tag, told in visitor.page.tags if tag == "g" and "data-k" in told]
-    assert [told["data-k"] for told in dots] == list("01234567")
+    dots = [
+        forecast_sentence
+        for tag, forecast_sentence in visitor.page.tags
+        if tag == "g" and "data-k" in forecast_sentence
+    ]
+    assert [forecast_sentence["data-k"] for forecast_sentence in dots] == list("01234567")
 
 
 def test_items_are_ordered_by_links(app, study, researcher):
@@ -610,7 +614,11 @@ def test_items_are_ordered_by_links(app, study, researcher):
 
     def order(by: str) -> list[str]:
         visitor.get(f"/watch/items?by={by}")
-        return [told["data-row"] for _, told in visitor.page.tags if "data-row" in told]
+        return [
+            forecast_sentence["data-row"]
+            for _, forecast_sentence in visitor.page.tags
+            if "data-row" in forecast_sentence
+        ]
 
     assert order("rank") == order("nonsense") == [str(k) for k in range(12)]
     assert order("comparisons") == [str(k) for k in reversed(range(12))]
@@ -631,7 +639,11 @@ def test_single_moments_can_be_looked_at_without_scripts(app, study, researcher)
     assert "20 judgements" in text(visitor).split("Highest")[0]
     visitor.get(f"/watch/history?at={early}")
     assert "5 judgements" in text(visitor).split("Highest")[0]
-    first = next(told for _, told in visitor.page.tags if "data-row" in told)
+    first = next(
+        forecast_sentence
+        for _, forecast_sentence in visitor.page.tags
+        if "data-row" in forecast_sentence
+    )
     assert first["data-row"] == "11"
 
 
@@ -656,7 +668,7 @@ def test_before_the_first_picture_every_page_says_so(researcher, app):
     for path in ("/watch/items", "/watch/history", "/watch/judges"):
         assert visitor.get(path).status_code == 200, path
     assert visitor.get("/watch/history.json").json() == []
-    link = f"/shared/{app.state.site.ledger.make_pass(Opens.SHARE)}"
+    link = f"/shared/{app.state.site.researcher_store.make_token(TokenPurpose.SHARE)}"
     visitor.get(link)
     assert "nothing to see yet" in text(visitor)
 
@@ -667,22 +679,24 @@ def test_before_the_first_picture_every_page_says_so(researcher, app):
 def test_partners_see_the_map_and_nothing_of_judges(app, study):
     store = app.state.site.store
     judged(store, study)
-    rows = written_rows([judge_row("judge-0", flags=[{"kind": "x", "says": "Too fast."}])])
+    rows = pack_rows([judge_row("judge-0", flags=[{"kind": "x", "says": "Too fast."}])])
     add_snapshot(
         store, body(list(study.items), np.linspace(1, -1, 12)), comparisons=20,
         beside={"judges": rows},
     )  # fmt: skip
-    app.state.site.ledger.exclude("judge-1", "secret reason")
+    app.state.site.researcher_store.exclude("judge-1", "secret reason")
     visitor = Visitor(app)
-    visitor.get(f"/shared/{app.state.site.ledger.make_pass(Opens.SHARE, label='council')}")
-    page, said = visitor.answer.text, text(visitor)
-    assert "Which ward is greener?" in said
-    assert "20 judgements" in said
-    assert "Not yet: reliability is 0.70" in said
+    visitor.get(
+        f"/shared/{app.state.site.researcher_store.make_token(TokenPurpose.SHARE, label='council')}"
+    )
+    page, shown = visitor.answer.text, text(visitor)
+    assert "Which ward is greener?" in shown
+    assert "20 judgements" in shown
+    assert "Not yet: reliability is 0.70" in shown
     assert all(html.escape(item.name) in page for item in study.items.values())
     assert page.count("<path id=") == 13
     assert not re.search(r"judge-|Too fast|secret reason|council|/watch/", page)
-    assert not re.search(r"\bjudges?\b", said, re.I)
+    assert not re.search(r"\bjudges?\b", shown, re.I)
     assert not any(tag == "nav" for tag, _ in visitor.page.tags)
 
 
@@ -697,16 +711,16 @@ def with_judges(app, study) -> None:
     rows = [judge_row("judge-0", comparisons=99), judge_row("judge-1", flags=[flag])]
     add_snapshot(
         store, body(list(study.items), [0.0] * 12), comparisons=20,
-        beside={"judges": written_rows(rows)},
+        beside={"judges": pack_rows(rows)},
     )  # fmt: skip
 
 
 def test_flagged_judges_come_first_with_the_figures_in_words(with_judges, researcher):
     visitor = researcher()
     visitor.get("/watch/judges")
-    said = text(visitor)
-    assert "Chose the left item in 39 of 40; by chance 20 <b>." in said
-    table = said.split("Everybody who counts: 2")[1]
+    shown = text(visitor)
+    assert "Chose the left item in 39 of 40; by chance 20 <b>." in shown
+    table = shown.split("Everybody who counts: 2")[1]
     assert table.index("judge-1") < table.index("judge-0")
 
 
@@ -717,15 +731,15 @@ def test_a_judge_is_left_out_with_a_reason_and_comes_back(with_judges, app, rese
         "/watch/judges/exclude",
         {"token": visitor.token, "judge": "judge-1", "reason": "Always <left>"},
     )
-    assert app.state.site.ledger.excluded() == {"judge-1": "Always <left>"}
-    said = text(visitor)
-    assert "The map follows within seconds" in said
-    left_out = said.split("Left out: 1")[1].split("Everybody who counts: 1")[0]
+    assert app.state.site.researcher_store.excluded() == {"judge-1": "Always <left>"}
+    shown = text(visitor)
+    assert "The map follows within seconds" in shown
+    left_out = shown.split("Left out: 1")[1].split("Everybody who counts: 1")[0]
     assert "judge-1" in left_out
     assert "Always <left>" in left_out
     assert "Ada" in left_out
     visitor.send("/watch/judges/include")
-    assert app.state.site.ledger.excluded() == {}
+    assert app.state.site.researcher_store.excluded() == {}
     assert "counts again" in text(visitor)
 
 
@@ -736,10 +750,10 @@ def test_without_a_reason_nobody_is_left_out(with_judges, app, researcher):
     answer = visitor.post("/watch/judges/exclude", sent)
     assert answer.status_code == 422
     assert "Say why the judge is left out" in text(visitor)
-    assert app.state.site.ledger.excluded() == {}
+    assert app.state.site.researcher_store.excluded() == {}
     answer = visitor.post("/watch/judges/exclude", sent | {"reason": "x" * 501})
     assert answer.status_code == 422
-    assert app.state.site.ledger.excluded() == {}
+    assert app.state.site.researcher_store.excluded() == {}
 
 
 def test_a_judge_who_is_not_there_cannot_be_left_out(with_judges, app, researcher):
@@ -752,12 +766,17 @@ def test_a_judge_who_is_not_there_cannot_be_left_out(with_judges, app, researche
 
 
 def test_who_left_a_judge_out_last_is_named(store):
-    ledger, first, second = Ledger(store), come(store).id, come(store).id
-    ada, bo = ledger.add_researcher("Ada"), ledger.add_researcher("Bo")
-    ledger.exclude(second, "first", by=ada)
-    ledger.include(second, by=ada)
-    ledger.exclude(second, "again", by=bo)
-    ledger.exclude(first, "from the command line")
-    assert [(row["judge"], row["reason"], row["name"]) for row in ledger.left_out()] == [
+    researcher_store, first, second = (
+        ResearcherStore(store),
+        add_judge(store).id,
+        add_judge(store).id,
+    )
+    ada, bo = researcher_store.add_researcher("Ada"), researcher_store.add_researcher("Bo")
+    researcher_store.exclude(second, "first", by=ada)
+    researcher_store.include(second, by=ada)
+    researcher_store.exclude(second, "again", by=bo)
+    researcher_store.exclude(first, "from the command line")
+    rows = researcher_store.exclusions()
+    assert [(row["judge"], row["reason"], row["name"]) for row in rows] == [
         (first, "from the command line", None), (second, "again", "Bo"),
     ]  # fmt: skip

@@ -9,13 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.routing import Route
 
+from support.everyday import everyday
 from support.form_browser import Visitor
 from tiewise.geo.areas import Areas
-from tiewise.study.create import new_study
-from tiewise.study.researcher_store import Phase
+from tiewise.study.create import create_study
 from tiewise.study.study import Study
+from tiewise.study.values import Phase
 from tiewise.web.app import make_app
-from tiewise.web.security import HEADERS, Limit, Limits
+from tiewise.web.security import SECURITY_HEADERS, RateLimit, RateLimits
 
 FIELD = """
 [[judges.fields]]
@@ -27,7 +28,7 @@ name = "years"
 label = "Years"
 kind = "number"
 """
-NO_LIMIT = Limit(10**9, 60)
+NO_LIMIT = RateLimit(10**9, 60)
 NAMES = (
     "token", "consent", "code", "group", "all", "offer", "outcome", "answers", "erase",
     "about_note", "about_years", "language", "v", "name", "password", "again", "next", "phase",
@@ -39,8 +40,8 @@ WORDS = (
     "ar", "\u202e", "x" * 5000, "closed", "share", "api", "Ada", "/watch", "//evil.example",
 )  # fmt: skip
 
-told = st.one_of(st.sampled_from(WORDS), st.text(max_size=50))
-fields = st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=9)), told, max_size=6)
+values = st.one_of(st.sampled_from(WORDS), st.text(max_size=50))
+fields = st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=9)), values, max_size=6)
 visible = st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f")
 headers = st.dictionaries(
     st.sampled_from(
@@ -52,11 +53,11 @@ headers = st.dictionaries(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=everyday(["sqlite", "postgresql"], "sqlite"))
 def study(request, tmp_path_factory) -> tuple[Study, Any]:
     place = tmp_path_factory.mktemp("hostile")
-    Areas.made_up(8, seed=2).to_gpkg(place / "wards.gpkg")
-    made = new_study(place / "s", question="Which?", areas=place / "wards.gpkg")
+    Areas.synthetic(8, rng=2).to_gpkg(place / "wards.gpkg")
+    made = create_study(place / "s", question="Which?", areas=place / "wards.gpkg")
     path = made.folder / "study.toml"
     text = path.read_text(encoding="utf-8").replace(
         'languages = ["en"]', 'languages = ["en", "ar"]'
@@ -69,7 +70,7 @@ def study(request, tmp_path_factory) -> tuple[Study, Any]:
 
 @pytest.fixture(scope="module")
 def app(study) -> Any:
-    return make_app(*study, secret="s" * 40, limits=Limits(*[NO_LIMIT] * len(Limits())))
+    return make_app(*study, secret="s" * 40, limits=RateLimits(*[NO_LIMIT] * len(RateLimits())))
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ calm = settings(
 
 def looks_right(answer: Any) -> None:
     assert answer.status_code < 500, answer.text
-    for name in HEADERS:
+    for name in SECURITY_HEADERS:
         assert name in answer.headers
     if answer.status_code >= 400 and answer.request.method not in ("HEAD", "OPTIONS"):
         is_page = answer.headers["content-type"].startswith("text/html")
@@ -161,8 +162,8 @@ def test_sending_any_form_as_a_researcher(app, data):
     form = data.draw(fields) | {"token": who.token}
     answer = who.client.post(data.draw(st.sampled_from(watched)), data=form, follow_redirects=False)
     looks_right(answer)
-    app.state.site.ledger.set_phase(Phase.OPEN)
-    app.state.site.doors.look_again()
+    app.state.site.researcher_store.set_phase(Phase.OPEN)
+    app.state.site.phase_cache.invalidate()
 
 
 @calm

@@ -15,16 +15,18 @@ from playwright.sync_api import BrowserContext, Page, expect
 from starlette.applications import Starlette
 
 from support.browser import is_wide, violations
+from support.everyday import everyday
 from support.form_browser import FIELDS, Visitor
+from support.site import free_port
 from tiewise.geo.areas import Areas
-from tiewise.study.create import new_study
-from tiewise.study.judge_store import Store
+from tiewise.study.create import create_study
+from tiewise.study.judge_store import JudgeStore
 from tiewise.study.study import Study
 from tiewise.web.app import make_app
 from tiewise.web.assets import Asset
-from web.test_serve import free_port
 
 PHONE, DESK = {"width": 320, "height": 568}, {"width": 1280, "height": 800}
+SIZES = {"phone": PHONE, "desk": DESK}
 ARABIC = """
 [translations.ar]
 study_title = "أحياء خضراء"
@@ -61,7 +63,7 @@ class Site:
 
     def __init__(self, study: Study, app: Starlette, url: str) -> None:
         self.study, self.app, self.url = study, app, url
-        self.store: Store = study.store()
+        self.store: JudgeStore = study.store()
 
     def outcomes(self) -> list[str]:
         """What stands, over all judges."""
@@ -86,8 +88,8 @@ def served(study: Study) -> Iterator[Site]:
 
 @pytest.fixture
 def site(tmp_path, elsewhere) -> Iterator[Site]:
-    Areas.made_up(12, seed=3).to_gpkg(tmp_path / "wards.gpkg")
-    study = new_study(
+    Areas.synthetic(12, rng=3).to_gpkg(tmp_path / "wards.gpkg")
+    study = create_study(
         tmp_path / "study", question="Which ward is greener?", title="Green wards",
         areas=tmp_path / "wards.gpkg", target=4,
     )  # fmt: skip
@@ -102,8 +104,8 @@ def site(tmp_path, elsewhere) -> Iterator[Site]:
         assert old in text
         text = text.replace(old, new)
     path.write_text(text + FIELDS + ARABIC, encoding="utf-8")
-    with served(Study.open(study.folder)) as found:
-        yield found
+    with served(Study.open(study.folder)) as match:
+        yield match
 
 
 @pytest.fixture
@@ -123,7 +125,9 @@ def sit(browser, site, elsewhere) -> Iterator[Callable[..., Page]]:
         page = context.new_page()
         page.set_default_timeout(10_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda told: complaints.append(told.text) if _bad(told) else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if _bad(message) else None
+        )
         page.on("request", lambda request: asked(request.url))
         return page
 
@@ -134,10 +138,10 @@ def sit(browser, site, elsewhere) -> Iterator[Callable[..., Page]]:
     assert strangers == []
 
 
-def _bad(told) -> bool:
+def _bad(message) -> bool:
     """A page that says 404 or 422 is what some tests look for."""
-    return told.type in ("error", "warning") and "status of 4" not in told.text and (
-        "ERR_INTERNET_DISCONNECTED" not in told.text
+    return message.type in ("error", "warning") and "status of 4" not in message.text and (
+        "ERR_INTERNET_DISCONNECTED" not in message.text
     )  # fmt: skip
 
 
@@ -229,7 +233,7 @@ def test_long_names_and_questions_leave_the_answers_in_place(tmp_path, browser):
     long = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch " * 4
     table = f"name,description\n{long},{long}\n<script>alert(1)</script>,قصير\n"
     (tmp_path / "items.csv").write_text(table, encoding="utf-8")
-    study = new_study(
+    study = create_study(
         tmp_path / "s", items=tmp_path / "items.csv", question=f"Which is better, {long}?"
     )
     context = browser.new_context(viewport=PHONE)
@@ -277,9 +281,9 @@ def test_a_key_answers(site, sit, key, outcome):
 
 def test_keys_are_said_on_the_page_and_can_be_turned_off(site, sit):
     page = seat(sit(), site)
-    said = page.locator(".keys").inner_text()
+    shown = page.locator(".keys").inner_text()
     for key in ("1", "2", "3", "S", "U", "Esc"):
-        assert key in said
+        assert key in shown
     page.locator("[data-keys-on]").uncheck()
     page.locator("h1").click()
     page.keyboard.press("1")
@@ -314,9 +318,9 @@ def test_the_way_with_a_keyboard_alone(site, sit, scripts):
             focused = page.locator(":focus")
             if focused.count() and page.locator(f"{selector}:focus").count():
                 break
-        found = page.locator(f"{selector}:focus")
-        expect(found).to_have_count(1)
-        box = found.bounding_box()
+        match = page.locator(f"{selector}:focus")
+        expect(match).to_have_count(1)
+        box = match.bounding_box()
         assert box["y"] + box["height"] > 0
         assert box["y"] < DESK["height"]
 
@@ -560,10 +564,16 @@ def test_arabic_runs_from_the_right_and_sides_stay(site, sit):
 PATHS = ["/", "/groups", "/pair", "/thanks", "/link", "/withdraw", "/support", "/privacy", "/x"]
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize(
+    ("size", "language"),
+    everyday(
+        [("phone", "en"), ("phone", "ar"), ("desk", "en"), ("desk", "ar")],
+        ("phone", "ar"),
+        ("desk", "en"),
+    ),
+)
 def test_axe_finds_nothing_on_any_page(site, sit, elsewhere, size, language):
-    page = sit(viewport=size)
+    page = sit(viewport=SIZES[size])
     page.goto(f"{site.url}/?language={language}")
     assert violations(page) == []
     page.goto(f"{site.url}/begin")

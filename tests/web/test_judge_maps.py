@@ -13,23 +13,23 @@ import pytest
 import shapely
 
 from tiewise.geo.areas import Areas
-from tiewise.geo.svg_paths import borders, filled, joined
-from tiewise.study.create import new_study
+from tiewise.geo.svg_paths import fill_path
+from tiewise.study.create import create_study
 from tiewise.study.study import Study
-from tiewise.web.judge.maps import LONGEST, PACKED, RADIUS, WRITTEN, Maps
+from tiewise.web.judge.maps import LARGEST_MAP, LARGEST_WINDOW, LETTER_RADIUS, LONGEST, StudyMaps
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def points(path: str) -> list[np.ndarray]:
     """The corners of a path of moves and relative lines, read by other rules than it is written."""
-    found = []
+    result = []
     for piece in filter(None, path.split("M")):
         numbers = list(map(int, re.findall(r"-?\d+", piece)))
         assert re.fullmatch(r"[-0-9 ]+l[-0-9 ]+z?", piece)
         steps = np.array(numbers).reshape(-1, 2)
-        found.append(np.cumsum(steps, axis=0))
-    return found
+        result.append(np.cumsum(steps, axis=0))
+    return result
 
 
 def area(path: str) -> float:
@@ -43,20 +43,20 @@ def area(path: str) -> float:
 
 def study_of(tmp_path, frame) -> Study:
     frame.to_file(tmp_path / "map.gpkg")
-    return new_study(tmp_path / "s", question="Which?", areas=tmp_path / "map.gpkg")
+    return create_study(tmp_path / "s", question="Which?", areas=tmp_path / "map.gpkg")
 
 
 @pytest.fixture
 def county(tmp_path) -> Study:
-    Areas.made_up(30, seed=5).to_gpkg(tmp_path / "map.gpkg")
-    return new_study(tmp_path / "s", question="Which?", areas=tmp_path / "map.gpkg")
+    Areas.synthetic(30, rng=5).to_gpkg(tmp_path / "map.gpkg")
+    return create_study(tmp_path / "s", question="Which?", areas=tmp_path / "map.gpkg")
 
 
 @pytest.fixture
-def maps(county) -> Maps:
-    found = Maps.drawn(county)
-    assert found is not None
-    return found
+def maps(county) -> StudyMaps:
+    result = StudyMaps.from_study(county)
+    assert result is not None
+    return result
 
 
 def rugged(count: int, corners: int, rng: np.random.Generator) -> geopandas.GeoDataFrame:
@@ -76,11 +76,16 @@ def rugged(count: int, corners: int, rng: np.random.Generator) -> geopandas.GeoD
 
 def test_a_study_without_a_map_has_none(tmp_path):
     (tmp_path / "items.csv").write_text("name\na\nb\n", encoding="utf-8")
-    assert Maps.drawn(new_study(tmp_path / "s", question="?", items=tmp_path / "items.csv")) is None
+    assert (
+        StudyMaps.from_study(
+            create_study(tmp_path / "s", question="?", items=tmp_path / "items.csv")
+        )
+        is None
+    )
 
 
 def test_the_map_of_all_is_a_picture_without_styles_or_scripts(maps):
-    root = ElementTree.fromstring(maps.base.body)
+    root = ElementTree.fromstring(maps.overview.body)
     assert root.tag == f"{SVG}svg"
     assert {node.tag for node in root} == {f"{SVG}path"}
     assert not any("style" in node.attrib for node in root.iter())
@@ -94,7 +99,7 @@ def test_the_map_of_all_is_a_picture_without_styles_or_scripts(maps):
 def test_the_land_keeps_its_size_and_shape(maps, county):
     """Beside a projection made here: the share of each ward in the whole stays what it was."""
     truth = county.areas.geometry.area.to_numpy()
-    drawn = np.array([area(filled(shape)) for shape in maps.light])
+    drawn = np.array([area(fill_path(shape)) for shape in maps.simple_shapes])
     assert drawn / drawn.sum() == pytest.approx(truth / truth.sum(), rel=0.05)
     west, south, east, north = county.areas.geometry.total_bounds
     _, _, width, height = shapely.total_bounds(maps.shapes)
@@ -107,8 +112,8 @@ def test_north_is_up(tmp_path):
         {"id": ["south", "north"]}, crs="EPSG:27700",
         geometry=[shapely.box(0, 0, 1, 1), shapely.box(0, 1, 1, 2)],
     )  # fmt: skip
-    found = Maps.drawn(study_of(tmp_path, frame))
-    south, north = found.both("south", "north").spots
+    result = StudyMaps.from_study(study_of(tmp_path, frame))
+    south, north = result.pair_overview("south", "north").markers
     assert north.y < south.y
 
 
@@ -116,11 +121,11 @@ def test_north_is_up(tmp_path):
 def test_the_map_of_all_stays_light_however_rugged_the_land(tmp_path, count, corners):
     rng = np.random.default_rng(1)
     study = study_of(tmp_path, rugged(count, corners, rng))
-    found = Maps.drawn(study)
-    assert len(found.base.packed) <= PACKED
+    result = StudyMaps.from_study(study)
+    assert len(result.overview.packed) <= LARGEST_MAP
     for item in list(study.items)[:10]:
-        mark = found.enlarged(item)
-        assert sum(map(len, mark[1:])) <= WRITTEN
+        mark = result.enlarged(item)
+        assert sum(map(len, mark[1:])) <= LARGEST_WINDOW
         assert mark.area
 
 
@@ -132,7 +137,7 @@ def test_an_area_is_enlarged_in_the_middle_of_its_window(maps, county):
         assert max(high - low) == pytest.approx(mark.size / 1.7, rel=0.05)
         assert (low + high) / 2 == pytest.approx([mark.size / 2] * 2, abs=mark.size * 0.03)
         assert mark.land
-        assert mark.around
+        assert mark.neighbours
     assert maps.enlarged("nowhere") is None
 
 
@@ -152,40 +157,22 @@ def test_both_areas_are_marked_and_their_letters_do_not_cover_each_other(maps, c
     items = list(county.items)
     for left in items[:6]:
         for right in items[6:]:
-            one, other = maps.both(left, right).spots
+            one, other = maps.pair_overview(left, right).markers
             assert one.path
             assert other.path
             gap = math.dist((one.letter_x, one.letter_y), (other.letter_x, other.letter_y))
-            assert gap >= 1.9 * RADIUS
-    assert maps.both(items[0], "nowhere") is None
+            assert gap >= 1.9 * LETTER_RADIUS
+    assert maps.pair_overview(items[0], "nowhere") is None
 
 
 def test_a_place_in_each_group_is_found(maps, county):
     groups = np.array(county.areas.groups)
-    drawn = maps.groups(county.groups)
-    assert len(drawn.spots) == len(county.groups)
-    for name, spot in zip(county.groups, drawn.spots, strict=True):
+    drawn = maps.group_overview(county.groups)
+    assert len(drawn.markers) == len(county.groups)
+    for name, spot in zip(county.groups, drawn.markers, strict=True):
         land = shapely.union_all(maps.shapes[groups == name])
         assert land.buffer(2).contains(shapely.Point(spot.x, spot.y))
-    assert maps.groups([*county.groups, "Atlantis"]) is None
-
-
-def test_a_shared_border_is_drawn_once():
-    two = [shapely.box(0, 0, 10, 10), shapely.box(10, 0, 20, 10)]
-    lines = points(borders(two))
-    length = sum(float(np.abs(np.diff(line, axis=0)).sum()) for line in lines)
-    assert length == 70
-
-
-def test_slivers_between_areas_are_filled_and_lakes_are_not():
-    lake = shapely.box(0, 0, 100, 100) - shapely.box(30, 30, 70, 70)
-    split = np.array([shapely.box(0, 0, 100, 50), shapely.Polygon(
-        [(0, 50), (100, 50), (100, 100), (0, 100)]
-    )], dtype=object)  # fmt: skip
-    gap = np.array([shapely.box(0, 0, 100, 100) - shapely.box(20, 50, 80, 52)], dtype=object)
-    assert joined(np.array([lake], dtype=object)).area == lake.area
-    assert joined(split).area == 10_000
-    assert joined(gap).area == 10_000
+    assert maps.group_overview([*county.groups, "Atlantis"]) is None
 
 
 def test_tiny_and_far_islands_are_still_marked(tmp_path):
@@ -193,14 +180,14 @@ def test_tiny_and_far_islands_are_still_marked(tmp_path):
         {"id": ["main", "rock"]}, crs="EPSG:4326",
         geometry=[shapely.box(0, 50, 5, 55), shapely.box(9, 50, 9.0001, 50.0001)],
     )  # fmt: skip
-    found = Maps.drawn(study_of(tmp_path, frame))
-    _, rock = found.both("main", "rock").spots
+    result = StudyMaps.from_study(study_of(tmp_path, frame))
+    _, rock = result.pair_overview("main", "rock").markers
     assert 0 <= rock.letter_x <= LONGEST
-    assert found.enlarged("rock").area
+    assert result.enlarged("rock").area
 
 
 def test_areas_drawn_ahead_are_those_drawn_when_asked(county, tmp_path):
-    ahead, asked = Maps.drawn(county), Maps.drawn(county)
-    ahead.draw_ahead()
+    ahead, asked = StudyMaps.from_study(county), StudyMaps.from_study(county)
+    ahead.enlarge_all()
     assert set(ahead._enlarged) == set(county.items)
     assert all(ahead.enlarged(item) == asked.enlarged(item) for item in county.items)

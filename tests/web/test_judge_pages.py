@@ -13,12 +13,13 @@ import pytest
 from starlette.routing import Route
 
 from support.form_browser import FIELDS, Visitor
+from support.site import copy_study, edited, with_database
 from tiewise.geo.areas import Areas
-from tiewise.study.create import new_study
+from tiewise.study.create import create_study
 from tiewise.study.export import export
 from tiewise.study.study import Study
 from tiewise.web.app import make_app
-from tiewise.web.security import HEADERS, Limit, Limits
+from tiewise.web.security import SECURITY_HEADERS, RateLimit, RateLimits
 
 KEY = "k" * 40
 CHANGES = {
@@ -28,25 +29,20 @@ CHANGES = {
 }
 
 
-def edited(study: Study, swaps: dict[str, str], more: str = "") -> Study:
-    """The study with its settings edited, as its owner would, and read again."""
-    path = study.folder / "study.toml"
-    text = path.read_text(encoding="utf-8")
-    for old, new in swaps.items():
-        assert old in text, old
-        text = text.replace(old, new)
-    path.write_text(text + more, encoding="utf-8")
-    return Study.open(study.folder)
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Study:
+    place = tmp_path_factory.mktemp("template")
+    Areas.synthetic(12, rng=3).to_gpkg(place / "wards.gpkg")
+    made = create_study(
+        place / "study", question="Which ward is greener?", title="Green wards",
+        areas=place / "wards.gpkg",
+    )  # fmt: skip
+    return with_database(edited(made, CHANGES))
 
 
 @pytest.fixture
-def study(tmp_path) -> Study:
-    Areas.made_up(12, seed=3).to_gpkg(tmp_path / "wards.gpkg")
-    made = new_study(
-        tmp_path / "study", question="Which ward is greener?", title="Green wards",
-        areas=tmp_path / "wards.gpkg",
-    )  # fmt: skip
-    return edited(made, CHANGES)
+def study(template, tmp_path) -> Study:
+    return copy_study(template, tmp_path / "study")
 
 
 @pytest.fixture
@@ -65,12 +61,12 @@ def site(study) -> Callable[..., Visitor]:
 
 def rows(study: Study) -> list[tuple[str, str, str]]:
     """What stands: the item on the left, the one on the right, and the outcome."""
-    kept = study.store().rows()
-    return [(r["left"], r["right"], r["outcome"]) for r in kept if r["undone"] is None]
+    stored = study.store().rows()
+    return [(r["left"], r["right"], r["outcome"]) for r in stored if r["undone"] is None]
 
 
 def people(study: Study) -> int:
-    return len(list(study.store().people()))
+    return len(list(study.store().judge_rows()))
 
 
 def ids(study: Study, names: tuple[str, str]) -> tuple[str, str]:
@@ -161,7 +157,7 @@ def test_knowing_nothing_that_can_be_compared_is_explained(site, study):
     answer = judge.send("/groups", group=["Atlantis"])
     assert answer.status_code == 422
     assert "not yet two to compare" in answer.text
-    assert study.store().groups_known() == {}
+    assert study.store().groups_by_judge() == {}
 
 
 def test_select_all_ticks_every_group_without_scripts(site, study):
@@ -177,7 +173,7 @@ def test_a_study_without_groups_goes_straight_to_pairs(tmp_path, site):
     (tmp_path / "items.csv").write_text(
         "name,description\n<b>Ash</b> & co,leaves\nBirch,bark\n", encoding="utf-8"
     )
-    trees = new_study(tmp_path / "trees", question="Which?", items=tmp_path / "items.csv")
+    trees = create_study(tmp_path / "trees", question="Which?", items=tmp_path / "items.csv")
     judge = site(trees).join()
     assert set(judge.names()) == {"&lt;b&gt;Ash&lt;/b&gt; &amp; co", "Birch"}
     assert "leaves" in judge.answer.text
@@ -229,8 +225,8 @@ def test_an_item_that_left_the_study_is_not_shown_again(site, study):
     gone, _ = ids(study, judge.names())
     table = study.folder / "items.csv"
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
-    kept = [line for line in lines if not line.startswith(f"{gone},")]
-    table.write_text("".join(kept), encoding="utf-8")
+    stored = [line for line in lines if not line.startswith(f"{gone},")]
+    table.write_text("".join(stored), encoding="utf-8")
     fewer = Study.open(study.folder)
     assert len(fewer.items) == len(study.items) - 1
     again = Visitor(make_app(fewer, fewer.store(), secret=KEY))
@@ -319,8 +315,8 @@ def test_an_offer_of_somebody_else_cannot_be_answered(site, study):
 )  # fmt: skip
 def test_nonsense_is_refused_and_keeps_nothing(site, study, offer, outcome):
     judge = site().join()
-    said = {"offer": offer if offer is not None else judge.hidden("offer"), "outcome": outcome}
-    answer = judge.post("/answer", {"token": judge.token} | said)
+    fields = {"offer": offer if offer is not None else judge.hidden("offer"), "outcome": outcome}
+    answer = judge.post("/answer", {"token": judge.token} | fields)
     assert answer.status_code == 400
     assert judge.heading == "That was not understood"
     assert rows(study) == []
@@ -359,7 +355,7 @@ def test_nobody_judges_without_consenting_to_the_text_in_force(site, study, cons
 def test_consent_is_kept_with_its_version(site, study):
     study = edited(study, {'version = "1"': 'version = "2.1"'})
     site(study).join()
-    (person,) = study.store().people()
+    (person,) = study.store().judge_rows()
     assert person["consent"] == "2.1"
     assert person["consented"] is not None
 
@@ -379,7 +375,7 @@ def test_a_new_text_is_agreed_to_before_going_on(site, study):
     judge.send("/begin", consent="2")
     judge.get("/pair")
     assert judge.path == "/pair"
-    (person,) = newer.store().people()
+    (person,) = newer.store().judge_rows()
     assert person["consent"] == "2"
 
 
@@ -416,15 +412,15 @@ def test_what_a_study_asks_is_checked_and_what_was_filled_in_stays(site, study, 
 def test_what_a_judge_says_of_themselves_is_kept_under_its_field(site, study):
     study = edited(study, {}, FIELDS)
     site(study).join(about_role="police", about_years="12", about_shoe_size="43")
-    (told,) = study.store().told().values()
-    assert told == {"role": "police", "years": "12"}
+    (answers,) = study.store().signup_answers().values()
+    assert answers == {"role": "police", "years": "12"}
 
 
 def test_an_optional_field_may_stay_empty(site, study):
     study = edited(study, {}, FIELDS)
     site(study).join(about_role="nurse")
-    (told,) = study.store().told().values()
-    assert told == {"role": "nurse"}
+    (answers,) = study.store().signup_answers().values()
+    assert answers == {"role": "nurse"}
 
 
 def test_only_invited_judges_come_in_and_each_code_once(site, study):
@@ -497,8 +493,8 @@ def test_a_judge_withdraws_with_or_without_their_answers(site, study, erase, lef
     judge.send("/withdraw", erase=erase)
     assert judge.heading == "You have withdrawn"
     assert len(rows(study)) == left
-    assert study.store().told() == {}
-    assert study.store().groups_known() == {}
+    assert study.store().signup_answers() == {}
+    assert study.store().groups_by_judge() == {}
     (record,) = study.store().erasures()
     assert record["judgements"] == 2 - left
     assert judge.get(link).status_code == 404
@@ -586,8 +582,8 @@ def test_a_form_without_our_token_is_refused(site, study):
 
 def test_a_token_of_another_browser_is_refused(site, study):
     mine, theirs = site().join(), site().join()
-    said = {"token": theirs.token, "offer": mine.hidden("offer"), "outcome": "left"}
-    assert mine.client.post("/answer", data=said).status_code == 403
+    fields = {"token": theirs.token, "offer": mine.hidden("offer"), "outcome": "left"}
+    assert mine.client.post("/answer", data=fields).status_code == 403
     assert rows(study) == []
 
 
@@ -632,15 +628,15 @@ def cookie_of(answer) -> str:
 
 def test_cookies_are_for_us_alone(site, study):
     judge = site()
-    said = cookie_of(judge.get("/begin"))
-    assert said.startswith("tiewise-")
+    cookie = cookie_of(judge.get("/begin"))
+    assert cookie.startswith("tiewise-")
     for word in ("HttpOnly", "SameSite=lax", "Path=/"):
-        assert word in said
-    assert "Secure" not in said
+        assert word in cookie
+    assert "Secure" not in cookie
     safe = Visitor(make_app(study, study.store(), secret=KEY, https=True))
-    said = cookie_of(safe.get("/begin"))
-    assert said.startswith("__Host-tiewise-")
-    assert "Secure" in said
+    cookie = cookie_of(safe.get("/begin"))
+    assert cookie.startswith("__Host-tiewise-")
+    assert "Secure" in cookie
 
 
 def test_https_is_noticed_where_a_proxy_says_so(study):
@@ -668,13 +664,13 @@ def test_every_answer_has_our_headers(site):
         for path in [*filled, "/nowhere", "/static/site.css"]:
             for method in ("GET", "HEAD", "POST", "PUT", "OPTIONS"):
                 answer = visitor.client.request(method, path, follow_redirects=False)
-                for name, value in HEADERS.items():
+                for name, value in SECURITY_HEADERS.items():
                     assert answer.headers[name] == value, (method, path, name)
 
 
 def test_scripts_and_styles_stand_in_files_of_their_own(site):
     """Or the policy in the header would stop them."""
-    policy = HEADERS["Content-Security-Policy"]
+    policy = SECURITY_HEADERS["Content-Security-Policy"]
     assert "unsafe" not in policy
     judge = site().join()
     for path in PAGES:
@@ -689,11 +685,11 @@ def test_pages_ask_nobody_else_for_anything(site):
     judge = site().join()
     for path in PAGES:
         judge.get(path)
-        wanted = [
+        addresses = [
             t.get("src") or (t.get("href", "") if tag in ("link", "image", "use") else "")
             for tag, t in judge.page.tags
         ]
-        there = [address for address in wanted if address]
+        there = [address for address in addresses if address]
         assert there
         assert all(a.startswith(("/static/", "/map.svg", "data:,")) for a in there)
 
@@ -731,7 +727,7 @@ def test_a_fault_of_ours_is_a_page_and_tells_nothing(study, monkeypatch):
     assert judge.heading == "Something went wrong on our side"
     for word in ("secret of the house", "Traceback", "RuntimeError"):
         assert word not in answer.text
-    for name, value in HEADERS.items():
+    for name, value in SECURITY_HEADERS.items():
         assert answer.headers[name] == value
 
 
@@ -743,12 +739,12 @@ def test_health_says_whether_the_database_answers(study, monkeypatch):
     def broken():
         raise OSError
 
-    monkeypatch.setattr(app.state.site.store, "is_well", broken)
+    monkeypatch.setattr(app.state.site.store, "is_healthy", broken)
     assert visitor.get("/health").status_code == 503
 
 
 def test_too_many_sign_ups_from_one_address_are_slowed(site, study):
-    limits = Limits(sign_ups=Limit(3, 600))
+    limits = RateLimits(sign_ups=RateLimit(3, 600))
     for _ in range(3):
         site(limits=limits).join()
     fourth = site(limits=limits)
@@ -762,7 +758,7 @@ def test_too_many_sign_ups_from_one_address_are_slowed(site, study):
 
 
 def test_too_many_answers_from_one_judge_are_slowed_and_nobody_elses(site, study):
-    limits = Limits(posts=Limit(5, 600))
+    limits = RateLimits(posts=RateLimit(5, 600))
     hasty, calm = site(limits=limits).join(), site(limits=limits).join()
     for _ in range(3):  # to agree and to choose groups were two
         hasty.get("/pair")
@@ -774,7 +770,7 @@ def test_too_many_answers_from_one_judge_are_slowed_and_nobody_elses(site, study
 
 
 def test_floods_of_foreign_forms_are_slowed(site):
-    stranger = site(limits=Limits(strangers=Limit(4, 600)))
+    stranger = site(limits=RateLimits(strangers=RateLimit(4, 600)))
     answers = [stranger.client.post("/begin", data={"consent": "1"}).status_code for _ in range(6)]
     assert answers == [403, 403, 403, 403, 429, 429]
 
@@ -784,10 +780,10 @@ def test_no_address_and_no_secret_is_in_the_database(site, study):
     judge.judge("left")
     secret = personal_link(judge).rpartition("/")[2]
     study.store().engine.dispose()
-    kept = b"".join(path.read_bytes() for path in study.folder.glob("study.db*"))
-    assert b"left" in kept
-    assert b"203.0.113.77" not in kept
-    assert secret.encode() not in kept
+    stored = b"".join(path.read_bytes() for path in study.folder.glob("study.db*"))
+    assert b"left" in stored
+    assert b"203.0.113.77" not in stored
+    assert secret.encode() not in stored
 
 
 # Languages.
@@ -799,12 +795,12 @@ def test_a_language_is_chosen_and_remembered(site, study):
     assert '<html lang="ar" dir="rtl">' in judge.answer.text
     judge.join()
     assert '<html lang="ar" dir="rtl">' in judge.answer.text
-    (person,) = study.store().people()
+    (person,) = study.store().judge_rows()
     assert person["language"] == "ar"
     judge.get("/pair?language=en")
     judge.get("/pair")
     assert '<html lang="en" dir="ltr">' in judge.answer.text
-    (person,) = study.store().people()
+    (person,) = study.store().judge_rows()
     assert person["language"] == "en"
 
 
@@ -828,17 +824,17 @@ def test_a_link_opened_elsewhere_speaks_the_judges_language(site):
 
 
 @pytest.mark.parametrize(
-    ("accepts", "spoken"),
+    ("accepts", "code"),
     [
         ("ar", "ar"), ("ar-EG,en;q=0.5", "ar"), ("en,ar;q=0.9", "en"), ("fr,ar;q=0.2", "ar"),
         ("en;q=0.1,ar;q=0.2", "ar"), ("fr", "en"), ("", "en"), (";;q=,,\0é", "en"),
         ("ar;q=0", "en"),
     ],
 )  # fmt: skip
-def test_a_browsers_language_is_spoken_where_we_can(site, accepts, spoken):
+def test_a_browsers_language_is_spoken_where_we_can(site, accepts, code):
     stranger = site()
     stranger.get("/", headers={"Accept-Language": accepts.encode("latin-1")})
-    assert f'<html lang="{spoken}"' in stranger.answer.text
+    assert f'<html lang="{code}"' in stranger.answer.text
 
 
 def test_a_language_that_the_study_does_not_offer_is_not_spoken(site, study):
@@ -868,9 +864,9 @@ def test_a_site_below_a_path_links_and_keeps_its_cookies_there(study):
         study, study.store(), secret=KEY, public_url="https://uni.test/wards", https=True
     )
     judge = Visitor(app)
-    said = cookie_of(judge.get("/begin"))
-    assert "Path=/wards" in said
-    assert said.startswith("__Secure-tiewise-")
+    cookie = cookie_of(judge.get("/begin"))
+    assert "Path=/wards" in cookie
+    assert cookie.startswith("__Secure-tiewise-")
     addresses = re.findall(r'(?:href|src|action)="(/[^"]*)"', judge.answer.text)
     assert len(addresses) > 5
     assert all(address.startswith("/wards/") for address in addresses)
@@ -896,7 +892,7 @@ def pictured(tmp_path) -> Study:
     (tmp_path / "birch.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     table = "item,name,description,image\na/1,Ash,,ash.png\nb,Birch,a tree,birch.svg\n"
     (tmp_path / "items.csv").write_text(table, encoding="utf-8")
-    return new_study(tmp_path / "trees", question="Which?", items=tmp_path / "items.csv")
+    return create_study(tmp_path / "trees", question="Which?", items=tmp_path / "items.csv")
 
 
 def test_images_are_shown_and_kept_by_the_browser(site, pictured):
@@ -949,14 +945,14 @@ def weight(visitor: Visitor, path: str) -> int:
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory) -> dict[int, tuple[int, int]]:
     """The first page and a pair, for counties of several sizes."""
-    found = {}
+    weights = {}
     for number in (12, 100, 1000):
         place = tmp_path_factory.mktemp("county")
-        Areas.made_up(number, seed=3).to_gpkg(place / "wards.gpkg")
-        county = new_study(place / "s", question="Which?", areas=place / "wards.gpkg")
+        Areas.synthetic(number, rng=3).to_gpkg(place / "wards.gpkg")
+        county = create_study(place / "s", question="Which?", areas=place / "wards.gpkg")
         judge = Visitor(make_app(county, county.store(), secret=KEY)).join()
-        found[number] = (weight(judge, "/"), max(weight(judge, "/pair") for _ in range(3)))
-    return found
+        weights[number] = (weight(judge, "/"), max(weight(judge, "/pair") for _ in range(3)))
+    return weights
 
 
 def test_the_first_page_is_light(weights):
@@ -982,9 +978,9 @@ def test_assets_change_their_address_with_their_content(site):
 
 def test_every_image_that_a_study_may_have_is_shown():
     from tiewise.study.create import IMAGES
-    from tiewise.web.assets import KINDS
+    from tiewise.web.assets import MEDIA_TYPES
 
-    assert set(IMAGES) <= set(KINDS)
+    assert set(IMAGES) <= set(MEDIA_TYPES)
 
 
 def test_nothing_is_written_but_the_database(site, study):

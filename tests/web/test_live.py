@@ -1,4 +1,4 @@
-"""The live picture: the worker, its keeper and its readers, as real processes on real databases."""
+"""The live worker, its supervisor and its readers, as real processes on real databases."""
 
 from __future__ import annotations
 
@@ -15,27 +15,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiewise.criticism.judge_statistics import LEFT, RIGHT, SKIP, TIE
+from support.everyday import everyday
+from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
-from tiewise.pairing.policies import Pick
-from tiewise.pairing.state import Standing
+from tiewise.model.build import build_model
+from tiewise.model.item_context import ItemContext
+from tiewise.pairing.policies import OrderedPair
+from tiewise.pairing.state import PairingState
 from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import parameters, summarise
-from tiewise.study.create import new_study
+from tiewise.study.connection import now
+from tiewise.study.create import create_study
 from tiewise.study.export import comparison_rows, comparisons
-from tiewise.study.judge_store import Store, now
-from tiewise.study.researcher_store import Ledger
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.schema import judgements, offers
-from tiewise.study.snapshot_store import Snapshots
+from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
-from tiewise.study.values import Judge, Kind, Outcome
-from tiewise.web.live import cache as latest_module
-from tiewise.web.live.cache import Failure, Latest
-from tiewise.web.live.reader import Intake
-from tiewise.web.live.supervisor import Keeper
-from tiewise.web.live.worker import Live, plainly
-from tiewise.workflows.analyse import Surroundings, build_model
+from tiewise.study.values import Judge, Kind
+from tiewise.web.live import cache as cache_module
+from tiewise.web.live.cache import Failure, SnapshotCache
+from tiewise.web.live.reader import JudgementReader
+from tiewise.web.live.supervisor import Supervisor
+from tiewise.web.live.worker import LiveFit, failure_message
 
 PATIENCE = 120
 HANDS = 8
@@ -44,51 +47,51 @@ HANDS = 8
 @pytest.fixture(scope="module")
 def county(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("county") / "county.gpkg"
-    Areas.made_up(20, seed=1).to_gpkg(path)
+    Areas.synthetic(20, rng=1).to_gpkg(path)
     return path
 
 
 @pytest.fixture
 def study(tmp_path, county) -> Study:
-    return new_study(tmp_path / "s", question="Which ward is greener?", areas=county)
+    return create_study(tmp_path / "s", question="Which ward is greener?", areas=county)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=everyday(["sqlite", "postgresql"], "sqlite"))
 def database(request) -> str | None:
     """Where a study's database is: in its folder, or on a server."""
     return None if request.param == "sqlite" else request.getfixturevalue("postgresql")()
 
 
 @pytest.fixture
-def store(study) -> Iterator[Store]:
+def store(study) -> Iterator[JudgeStore]:
     opened = study.store()
     yield opened
     opened.close()
 
 
-def told(study: Study, number: int, *, judge: str = "ann", seed: int = 1) -> list[dict[str, str]]:
+def judgement_rows(
+    study: Study, number: int, *, judge: str = "ann", seed: int = 1
+) -> list[dict[str, str]]:
     """Made-up judgements: the ward with the higher number is the greener, now and then a tie."""
     rng, ids = np.random.default_rng(seed), list(study.items)
     rows = []
     for _ in range(number):
         left, right = rng.choice(len(ids), 2, replace=False)
-        said = (
-            Outcome.TIE if rng.uniform() < 0.2 else Outcome.LEFT if left > right else Outcome.RIGHT
-        )
-        rows.append({"judge": judge, "left": ids[left], "right": ids[right], "outcome": said})
+        answer = "tie" if rng.uniform() < 0.2 else "left" if left > right else "right"
+        rows.append({"judge": judge, "left": ids[left], "right": ids[right], "outcome": answer})
     return rows
 
 
-def tell(study: Study, store: Store, number: int, **more: Any) -> None:
-    store.bring_in(told(study, number, **more), consent="made up")
+def tell(study: Study, store: JudgeStore, number: int, **more: Any) -> None:
+    store.import_judgements(judgement_rows(study, number, **more), consent="made up")
 
 
-def live(study: Study, store: Store) -> Live:
-    assert Snapshots(store).take("live", "me", 600)
-    return Live(study, store, "me")
+def live(study: Study, store: JudgeStore) -> LiveFit:
+    assert SnapshotStore(store).take_lease("live", "me", 600)
+    return LiveFit(study, store, "me")
 
 
-def renewed(worker: Live) -> Any:
+def renewed(worker: LiveFit) -> Any:
     worker.renew(worker.snapshots.pulse())
     return worker.snapshots.last()
 
@@ -97,15 +100,15 @@ def until(true: Callable[[], Any], what: str) -> Any:
     """Wait for something, as long as it takes on a busy machine."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found = true()
-        if found:
-            return found
+        result = true()
+        if result:
+            return result
         time.sleep(0.05)
     raise AssertionError(f"never came: {what}")
 
 
-def come(store: Store) -> Judge:
-    new = store.welcome(consent="1", language="en", about={})
+def come(store: JudgeStore) -> Judge:
+    new = store.add_judge(consent="1", language="en", about={})
     assert new is not None
     return new.judge
 
@@ -113,19 +116,19 @@ def come(store: Store) -> Judge:
 # Judgements as arrays.
 
 
-def as_exported(store: Store) -> list[tuple[str, str, str, str]]:
+def as_exported(store: JudgeStore) -> list[tuple[str, str, str, str]]:
     """What counts, by the way that exports go."""
     out = []
     for row in comparison_rows(store):
-        said = {"tied": "tie", "skipped": "skip"}.get(row[5]) or (
+        answer = {"tied": "tie", "skipped": "skip"}.get(row[5]) or (
             "left" if row[4] == row[2] else "right"
         )
-        out.append((row[1], row[2], row[3], said))
+        out.append((row[1], row[2], row[3], answer))
     return out
 
 
-def as_taken_in(intake: Intake) -> list[tuple[str, str, str, str]]:
-    words = {LEFT: "left", RIGHT: "right", TIE: "tie", SKIP: "skip"}
+def as_taken_in(intake: JudgementReader) -> list[tuple[str, str, str, str]]:
+    words = {FIRST: "left", SECOND: "right", TIE: "tie", SKIP: "skip"}
     return [
         (intake.judges[judge], intake.items[left], intake.items[right], words[outcome])
         for judge, left, right, outcome, *_ in zip(*intake.read(), strict=True)
@@ -136,14 +139,14 @@ def test_what_is_taken_in_piece_by_piece_is_what_would_be_exported(study, databa
     """After answers, practice, repeats, undoing, withdrawals and imports, in any order."""
     store = study.store(database)
     rng, ids = np.random.default_rng(4), list(study.items)
-    intake = Intake(store, study.items)
+    intake = JudgementReader(store, study.items)
     judges = [come(store) for _ in range(4)]
 
     def answer(judge: Judge) -> None:
         left, right = rng.choice(ids, 2, replace=False)
         kind = [Kind.NEW, Kind.NEW, Kind.REPEAT, Kind.PRACTICE][int(rng.integers(4))]
-        offer = store.open_offer(judge) or store.offer(judge, Pick(left, right), kind)
-        store.answer(judge, offer.id, list(Outcome)[int(rng.integers(4))])
+        offer = store.open_offer(judge) or store.offer(judge, OrderedPair(left, right), kind)
+        store.answer(judge, offer.id, (FIRST, SECOND, TIE, SKIP)[int(rng.integers(4))])
 
     for turn in range(60):
         judge = judges[int(rng.integers(len(judges)))]
@@ -167,7 +170,7 @@ def test_what_is_taken_in_piece_by_piece_is_what_would_be_exported(study, databa
 def test_a_judgement_that_comes_to_light_late_is_taken_in(study, store):
     """As with PostgreSQL, where numbers are given out before anything is there to be seen."""
     tell(study, store, 600)
-    intake = Intake(store, study.items)
+    intake = JudgementReader(store, study.items)
     with store.writing() as connection:
         few = judgements.c.id.in_([5, 590])
         held_back = connection.execute(judgements.select().where(few)).mappings().all()
@@ -194,7 +197,7 @@ def test_seconds_are_from_the_showing_to_the_answer_and_unknown_for_imports(stud
         connection.execute(
             judgements.insert().values(offer=made[0], outcome="left", answered=later)
         )
-    seconds = Intake(store, study.items).read().seconds
+    seconds = JudgementReader(store, study.items).read().seconds
     assert np.isnan(seconds[0])
     assert seconds[1] == (later - shown).total_seconds()
 
@@ -205,19 +208,19 @@ def test_seconds_are_from_the_showing_to_the_answer_and_unknown_for_imports(stud
 def test_the_picture_is_what_tiewise_fit_finds(study, store):
     tell(study, store, 300)
     tell(study, store, 100, judge="ben", seed=2)
-    found = renewed(live(study, store))
-    around = Surroundings.read(areas=study.folder / "areas.gpkg", id="id")
-    tree = fit(build_model(comparisons(store), around), seed=5)
-    table = summarise(tree).set_index("item").loc[found.body["items"]]
+    result = renewed(live(study, store))
+    around = ItemContext.read(areas=study.folder / "areas.gpkg", id="id")
+    tree = fit(build_model(comparisons(store), around), rng=5)
+    table = summarise(tree).set_index("item").loc[result.body["items"]]
     # Two sets of nearly independent draws, the smaller of 1,000: means differ by sd / sqrt(1000).
     error = np.array(table["sd"]) * np.sqrt(1 / 1000 + 1 / 4000)
-    assert np.all(np.abs(np.array(table["mean"]) - found.body["mean"]) < 5 * error)
-    assert np.all(np.abs(np.array(table["q97.5"]) - found.body["high"]) < 15 * error)
-    assert np.allclose(found.body["sd"], table["sd"], rtol=0.15)
-    assert np.array_equal(found.body["comparisons"], table["comparisons"])
+    assert np.all(np.abs(np.array(table["mean"]) - result.body["mean"]) < 5 * error)
+    assert np.all(np.abs(np.array(table["q97.5"]) - result.body["high"]) < 15 * error)
+    assert np.allclose(result.body["sd"], table["sd"], rtol=0.15)
+    assert np.array_equal(result.body["comparisons"], table["comparisons"])
     threshold = parameters(tree).loc["tie"]
-    assert abs(threshold["median"] - found.body["tie"]["median"]) < 0.2 * threshold["sd"]
-    assert found.comparisons == 400
+    assert abs(threshold["median"] - result.body["tie"]["median"]) < 0.2 * threshold["sd"]
+    assert result.comparisons == 400
 
 
 def test_the_body_of_a_snapshot_has_the_keys_that_pages_read(study, store):
@@ -246,7 +249,7 @@ def test_the_body_of_a_snapshot_has_the_keys_that_pages_read(study, store):
 def test_parts_of_the_comparisons_are_labelled_from_the_largest(study, store):
     pairs = [("1", "2"), ("2", "3"), ("4", "5")]
     rows = [{"judge": "a", "left": x, "right": y, "outcome": "left"} for x, y in pairs]
-    store.bring_in(rows, consent="made up")
+    store.import_judgements(rows, consent="made up")
     body = renewed(live(study, store)).body
     part = dict(zip(body["items"], body["part"], strict=True))
     assert part["1"] == part["2"] == part["3"] == 0
@@ -256,13 +259,13 @@ def test_parts_of_the_comparisons_are_labelled_from_the_largest(study, store):
 
 def test_a_study_without_a_map_shows_all_its_items_and_without_ties_none(tmp_path):
     (tmp_path / "list.csv").write_text("name\nash\nbirch\ncedar\nelm\n")
-    study = new_study(tmp_path / "s", question="Which is taller?", items=tmp_path / "list.csv")
+    study = create_study(tmp_path / "s", question="Which is taller?", items=tmp_path / "list.csv")
     path = study.folder / "study.toml"
     path.write_text(path.read_text().replace("ties = true", "ties = false"))
     study = Study.open(study.folder)
     store = study.store()
     rows = [{"judge": "a", "left": "1", "right": "2", "outcome": "left"}] * 3
-    store.bring_in(rows, consent="made up")
+    store.import_judgements(rows, consent="made up")
     body = renewed(live(study, store)).body
     assert body["items"] == ["1", "2", "3", "4"]
     assert body["comparisons"] == [3, 3, 0, 0]
@@ -272,9 +275,9 @@ def test_a_study_without_a_map_shows_all_its_items_and_without_ties_none(tmp_pat
 
 def test_one_judgement_is_enough_for_a_picture(study, store):
     tell(study, store, 1)
-    found = renewed(live(study, store))
-    assert found.comparisons == 1
-    assert found.body["cautions"]
+    result = renewed(live(study, store))
+    assert result.comparisons == 1
+    assert result.body["cautions"]
 
 
 def test_an_excluded_judge_is_out_of_the_fit_and_still_in_the_list(study, store):
@@ -282,11 +285,11 @@ def test_an_excluded_judge_is_out_of_the_fit_and_still_in_the_list(study, store)
     tell(study, store, 40, judge="ben", seed=2)
     worker = live(study, store)
     before = renewed(worker)
-    Ledger(store).exclude("ben", "said he guessed")
+    ResearcherStore(store).exclude("ben", "said he guessed")
     after = renewed(worker)
     assert (before.comparisons, after.comparisons) == (140, 100)
     assert (before.body["judges"], after.body["judges"]) == (2, 1)
-    rows = {row["judge"]: row for row in Latest(store).judges()}
+    rows = {row["judge"]: row for row in SnapshotCache(store).judges()}
     assert rows["ben"]["excluded"]
     assert rows["ben"]["comparisons"] == 40
     assert rows["ben"]["agreement"] is not None
@@ -296,15 +299,15 @@ def test_an_excluded_judge_is_out_of_the_fit_and_still_in_the_list(study, store)
 def test_standing_knows_what_pairs_are_worth_where_that_is_asked_for(study, store):
     tell(study, store, 100)
     renewed(live(study, store))
-    plain = Latest(store).standing()
-    assert isinstance(plain, Standing)
-    assert plain.worth is None
+    plain = SnapshotCache(store).pairing_state()
+    assert isinstance(plain, PairingState)
+    assert plain.utility is None
     path = study.folder / "study.toml"
     path.write_text(path.read_text().replace('policy = "uniform"', 'policy = "informative"'))
     renewed(live(Study.open(study.folder), store))
-    informed = Latest(store).standing()
-    assert informed.worth.shape == (20, 20)
-    assert informed.worth.max() > 0
+    informed = SnapshotCache(store).pairing_state()
+    assert informed.utility.shape == (20, 20)
+    assert informed.utility.max() > 0
 
 
 # When it goes wrong.
@@ -314,46 +317,48 @@ def test_what_cannot_be_fitted_is_said_and_mended(study, store, caplog):
     """A judgement of an area that the map does not have."""
     tell(study, store, 50)
     lost = [{"judge": "eve", "left": "1", "right": "Atlantis", "outcome": "left"}]
-    store.bring_in(lost, consent="made up")
+    store.import_judgements(lost, consent="made up")
     worker = live(study, store)
     with pytest.raises(InputError, match="Atlantis") as caught:
         renewed(worker)
     first = worker.fail(caught.value, None)
     again = worker.fail(caught.value, first)
-    told = Latest(store).failure()
-    assert told == again
-    assert "Atlantis" in told.message
-    assert (told.since, told.times) == (first.since, 2)
-    Ledger(store).exclude("eve", "there is no such place")
+    failure = SnapshotCache(store).failure()
+    assert failure == again
+    assert "Atlantis" in failure.message
+    assert (failure.since, failure.times) == (first.since, 2)
+    ResearcherStore(store).exclude("eve", "there is no such place")
     assert renewed(worker).comparisons == 50
-    assert Latest(store).failure() is None
+    assert SnapshotCache(store).failure() is None
 
 
 def test_failures_are_told_without_the_machine_room():
-    assert plainly(InputError("the map is empty; add areas")) == "the map is empty; add areas"
-    assert plainly(MemoryError()) == "There was not enough memory to fit the model."
-    assert plainly(ValueError("first\nsecond")) == "The fit failed (ValueError: first)."
+    assert (
+        failure_message(InputError("the map is empty; add areas")) == "the map is empty; add areas"
+    )
+    assert failure_message(MemoryError()) == "There was not enough memory to fit the model."
+    assert failure_message(ValueError("first\nsecond")) == "The fit failed (ValueError: first)."
 
 
 def test_when_no_judgement_counts_any_more_the_last_picture_stays_and_says_so(study, store):
     tell(study, store, 30)
     worker = live(study, store)
     first = renewed(worker)
-    Ledger(store).exclude("ann", "a test")
+    ResearcherStore(store).exclude("ann", "a test")
     assert renewed(worker).id == first.id
-    assert "No judgement counts" in Latest(store).failure().message
-    assert Latest(store).judges()[0]["excluded"]
-    assert Latest(store).standing().comparisons.sum() == 0
-    Ledger(store).include("ann")
+    assert "No judgement counts" in SnapshotCache(store).failure().message
+    assert SnapshotCache(store).judges()[0]["excluded"]
+    assert SnapshotCache(store).pairing_state().comparisons.sum() == 0
+    ResearcherStore(store).include("ann")
     assert renewed(worker).comparisons == 30
-    assert Latest(store).failure() is None
+    assert SnapshotCache(store).failure() is None
 
 
 def test_before_the_first_comparison_there_is_no_picture(study, store):
     skip = [{"judge": "ann", "left": "1", "right": "2", "outcome": "skip"}]
-    store.bring_in(skip, consent="made up")
+    store.import_judgements(skip, consent="made up")
     assert renewed(live(study, store)) is None
-    seen = Latest(store)
+    seen = SnapshotCache(store)
     assert seen.snapshot() is None
     assert seen.failure() is None
     assert seen.judges()[0]["skips"] == 1
@@ -366,27 +371,27 @@ def test_the_database_is_asked_once_however_many_look(study, store, monkeypatch)
     tell(study, store, 30)
     renewed(live(study, store))
     asked = []
-    real = Snapshots.marks
+    real = SnapshotStore.versions
 
-    def counted(self: Snapshots) -> dict[str, Any]:
+    def counted(self: SnapshotStore) -> dict[str, Any]:
         asked.append(1)
         return real(self)
 
-    monkeypatch.setattr(Snapshots, "marks", counted)
-    monkeypatch.setattr(latest_module, "ASK_AGAIN", 3600)
-    seen = Latest(store)
+    monkeypatch.setattr(SnapshotStore, "versions", counted)
+    monkeypatch.setattr(cache_module, "REFRESH_SECONDS", 3600)
+    seen = SnapshotCache(store)
     seen._asked = -3600
     with ThreadPoolExecutor(HANDS) as pool:
-        found = list(pool.map(lambda _: (seen.snapshot(), seen.judges()), range(50)))
+        result = list(pool.map(lambda _: (seen.snapshot(), seen.judges()), range(50)))
     assert len(asked) == 1
-    assert all(one[0] is found[0][0] and one[1] is found[0][1] for one in found)
+    assert all(one[0] is result[0][0] and one[1] is result[0][1] for one in result)
 
 
 def test_what_is_new_is_seen_and_what_is_not_is_not_read_again(study, store, monkeypatch):
-    monkeypatch.setattr(latest_module, "ASK_AGAIN", 0)
-    worker, seen = live(study, store), Latest(store)
+    monkeypatch.setattr(cache_module, "REFRESH_SECONDS", 0)
+    worker, seen = live(study, store), SnapshotCache(store)
     assert seen.snapshot() is None
-    assert seen.standing() is None
+    assert seen.pairing_state() is None
     tell(study, store, 30)
     renewed(worker)
     first = seen.snapshot()
@@ -396,9 +401,9 @@ def test_what_is_new_is_seen_and_what_is_not_is_not_read_again(study, store, mon
     renewed(worker)
     assert seen.snapshot().comparisons == 35
     failure = Failure("no", now(), 3)
-    Snapshots(store).put("failure", latest_module.written_failure(failure))
+    SnapshotStore(store).set_current("failure", cache_module.pack_failure(failure))
     assert seen.failure() == failure
-    Snapshots(store).drop("failure")
+    SnapshotStore(store).drop_current("failure")
     assert seen.failure() is None
 
 
@@ -407,7 +412,7 @@ def test_what_is_new_is_seen_and_what_is_not_is_not_read_again(study, store, mon
 
 def workers(folder: Path) -> set[int]:
     """The live workers of a study that run now, whoever started them."""
-    found = set()
+    result = set()
     for place in Path("/proc").glob("[0-9]*"):
         try:
             words = (place / "cmdline").read_bytes().decode().split("\0")
@@ -415,46 +420,46 @@ def workers(folder: Path) -> set[int]:
         except OSError:
             continue
         if "tiewise.web.live.worker" in words and str(folder) in words and state != "Z":
-            found.add(int(place.name))
-    return found
+            result.add(int(place.name))
+    return result
 
 
 @pytest.fixture
-def keepers() -> Iterator[list[Keeper]]:
-    kept: list[Keeper] = []
-    yield kept
-    for keeper in kept:
-        keeper.stop()
+def supervisors() -> Iterator[list[Supervisor]]:
+    supervised: list[Supervisor] = []
+    yield supervised
+    for supervisor in supervised:
+        supervisor.stop()
 
 
-def in_picture(store: Store, comparisons: int) -> Callable[[], bool]:
+def in_picture(store: JudgeStore, comparisons: int) -> Callable[[], bool]:
     def look() -> bool:
-        last = Snapshots(store).last()
+        last = SnapshotStore(store).last()
         return last is not None and last.comparisons == comparisons
 
     return look
 
 
-def test_a_worker_killed_comes_back_and_catches_up(study, database, keepers):
+def test_a_worker_killed_comes_back_and_catches_up(study, database, supervisors):
     store = study.store(database)
-    keepers.append(Keeper(study.folder, store))
-    keepers[0].start()
+    supervisors.append(Supervisor(study.folder, store))
+    supervisors[0].start()
     tell(study, store, 30)
     until(in_picture(store, 30), "the first picture")
     (worker,) = workers(study.folder)
     os.kill(worker, signal.SIGKILL)
     tell(study, store, 12, seed=2)
     until(in_picture(store, 42), "the picture after the killing")
-    assert workers(study.folder) == {keepers[0].worker} != {worker}
-    keepers[0].stop()
+    assert workers(study.folder) == {supervisors[0].worker} != {worker}
+    supervisors[0].stop()
     assert workers(study.folder) == set()
-    assert Snapshots(store).holder("live") is None
-    assert Snapshots(store).current("failure") is None
+    assert SnapshotStore(store).lease_holder("live") is None
+    assert SnapshotStore(store).current("failure") is None
     store.close()
 
 
-def kept(study: Study, database: str | None) -> subprocess.Popen[str]:
-    """A process as one of the site's, with a keeper in it."""
+def supervised(study: Study, database: str | None) -> subprocess.Popen[str]:
+    """A process as one of the site's, with a supervisor in it."""
     path = Path(__file__).parents[1] / "support" / "live_process.py"
     env = {**os.environ, "TIEWISE_DATABASE": database or ""}
     process = subprocess.Popen(
@@ -464,10 +469,11 @@ def kept(study: Study, database: str | None) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 def test_of_two_processes_one_has_the_worker_and_the_other_takes_over(study, database):
     store = study.store(database)
     tell(study, store, 30)
-    sites = [kept(study, database) for _ in range(2)]
+    sites = [supervised(study, database) for _ in range(2)]
     try:
         most = 0
 
@@ -480,7 +486,7 @@ def test_of_two_processes_one_has_the_worker_and_the_other_takes_over(study, dat
             return look
 
         until(pictured(30), "the first picture")
-        holder = Snapshots(store).holder("live")
+        holder = SnapshotStore(store).lease_holder("live")
         first = next(site for site in sites if site.holder == holder)
         (before,) = workers(study.folder)
         first.kill()
@@ -489,7 +495,7 @@ def test_of_two_processes_one_has_the_worker_and_the_other_takes_over(study, dat
         tell(study, store, 12, seed=2)
         until(pictured(42), "the picture by the other process")
         other = next(site for site in sites if site is not first)
-        assert Snapshots(store).holder("live") == other.holder
+        assert SnapshotStore(store).lease_holder("live") == other.holder
         assert most == 1
     finally:
         for site in sites:
@@ -501,8 +507,8 @@ def test_of_two_processes_one_has_the_worker_and_the_other_takes_over(study, dat
 
 
 def test_a_worker_whose_lease_is_gone_ends_by_itself(study, store):
-    snapshots = Snapshots(store)
-    assert snapshots.take("live", "me", 600)
+    snapshots = SnapshotStore(store)
+    assert snapshots.take_lease("live", "me", 600)
     env = {**os.environ, "TIEWISE_HOLDER": "me"}
     env.pop("TIEWISE_DATABASE", None)
     worker = subprocess.Popen(
@@ -511,24 +517,25 @@ def test_a_worker_whose_lease_is_gone_ends_by_itself(study, store):
     )  # fmt: skip
     tell(study, store, 10)
     until(in_picture(store, 10), "the picture")
-    snapshots.release("live", "me")
-    assert snapshots.take("live", "another", 600)
+    snapshots.release_lease("live", "me")
+    assert snapshots.take_lease("live", "another", 600)
     assert worker.wait(PATIENCE) == 0
     worker.stdin.close()
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_start_is_tried_less_and_less_and_the_failure_told(
-    study, store, keepers, monkeypatch
+    study, store, supervisors, monkeypatch
 ):
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    keepers.append(Keeper(study.folder, store))
+    supervisors.append(Supervisor(study.folder, store))
     begun = time.monotonic()
-    keepers[0].start()
-    seen = Latest(store)
-    told = until(
+    supervisors[0].start()
+    seen = SnapshotCache(store)
+    failure = until(
         lambda: (seen.failure() or Failure("", now(), 0)).times >= 4 and seen.failure(), ""
     )
-    assert "ended by itself (exit code 1)" in told.message
+    assert "ended by itself (exit code 1)" in failure.message
     # Pauses of 1, 2 and 4 seconds lie between; a busy machine only makes them longer.
     assert time.monotonic() - begun > 5
     monkeypatch.undo()
@@ -537,23 +544,23 @@ def test_a_worker_that_cannot_start_is_tried_less_and_less_and_the_failure_told(
     assert until(lambda: seen.failure() is None, "the end of the failure")
 
 
-def test_the_address_of_the_database_is_not_on_the_command_line(study, database, keepers):
+def test_the_address_of_the_database_is_not_on_the_command_line(study, database, supervisors):
     store = study.store(database)
-    keepers.append(Keeper(study.folder, store))
-    keepers[0].start()
-    worker = until(lambda: keepers[0].worker, "the worker")
+    supervisors.append(Supervisor(study.folder, store))
+    supervisors[0].start()
+    worker = until(lambda: supervisors[0].worker, "the worker")
     words = Path(f"/proc/{worker}/cmdline").read_bytes().decode()
     assert "sql" not in words
     assert "TIEWISE_DATABASE=" in Path(f"/proc/{worker}/environ").read_bytes().decode()
-    keepers[0].stop()
+    supervisors[0].stop()
     store.close()
 
 
 def test_stopping_does_not_wait_for_a_fit(study, store):
-    keeper = Keeper(study.folder, store)
-    keeper.start()
-    worker = until(lambda: keeper.worker, "the worker")
+    supervisor = Supervisor(study.folder, store)
+    supervisor.start()
+    worker = until(lambda: supervisor.worker, "the worker")
     os.kill(worker, signal.SIGSTOP)  # deep in thought
-    keeper.stop()
+    supervisor.stop()
     assert not workers(study.folder)
-    assert Snapshots(store).holder("live") is None
+    assert SnapshotStore(store).lease_holder("live") is None

@@ -12,20 +12,21 @@ import pytest
 from starlette.testclient import TestClient
 
 from support.form_browser import Visitor
+from support.site import running
 from tiewise.errors import InputError
-from tiewise.study.create import new_study
-from tiewise.study.researcher_store import Ledger, Phase
+from tiewise.study.create import create_study
+from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
+from tiewise.study.values import Phase
 from tiewise.web import app as apps
-from tiewise.web.multi_study import database_of, studies_in
-from tiewise.web.serve import open_site, serve, sign_in_at
-from web.test_serve import running
+from tiewise.web.multi_study import find_studies, study_database
+from tiewise.web.server import first_sign_in_link, open_site, serve
 
 
 def made(place: Path, name: str) -> Study:
     place.mkdir(exist_ok=True)
     (place / "items.csv").write_text("name\na\nb\nc\nd\n", encoding="utf-8")
-    return new_study(
+    return create_study(
         place / name, question=f"Which is {name}?", title=f"About {name}", items=place / "items.csv"
     )
 
@@ -43,14 +44,14 @@ def home(tmp_path) -> Path:
 
 
 def test_one_study_stays_at_the_root(home):
-    assert studies_in([home / "green"]) == {"": home / "green"}
+    assert find_studies([home / "green"]) == {"": home / "green"}
     assert Visitor(open_site(home / "green")).get("/").status_code == 200
 
 
 def test_several_are_known_by_the_names_of_their_folders(home):
-    wanted = {"green": home / "green", "blue": home / "blue"}
-    assert studies_in([home / "green", home / "blue"]) == wanted
-    assert studies_in([home]) == wanted
+    expected = {"green": home / "green", "blue": home / "blue"}
+    assert find_studies([home / "green", home / "blue"]) == expected
+    assert find_studies([home]) == expected
 
 
 def test_what_is_no_study_is_told_in_a_line(tmp_path):
@@ -62,20 +63,20 @@ def test_what_is_no_study_is_told_in_a_line(tmp_path):
 def test_a_name_that_cannot_be_in_an_address_is_refused(home, name):
     made(home, name)
     with pytest.raises(InputError, match="part of the study's address"):
-        studies_in([home / "green", home / name])
+        find_studies([home / "green", home / name])
 
 
 @pytest.mark.parametrize("twin", ["green", "GREEN"])
 def test_two_of_one_name_are_refused(home, tmp_path, twin):
     made(tmp_path / "elsewhere", twin)
     with pytest.raises(InputError, match="same address"):
-        studies_in([home / "green", tmp_path / "elsewhere" / twin])
+        find_studies([home / "green", tmp_path / "elsewhere" / twin])
 
 
 def test_every_study_needs_a_database_of_its_own(home):
-    assert database_of("", "postgresql://a/b") == "postgresql://a/b"
-    assert database_of("green", None) is None
-    assert database_of("green", "postgresql://a/x_{study}") == "postgresql://a/x_green"
+    assert study_database("", "postgresql://a/b") == "postgresql://a/b"
+    assert study_database("green", None) is None
+    assert study_database("green", "postgresql://a/x_{study}") == "postgresql://a/x_green"
     with pytest.raises(InputError, match=r"write \{study\}"):
         serve(home, database="postgresql://a/b")
 
@@ -89,7 +90,7 @@ def test_databases_are_kept_apart_on_a_server(home, postgresql):
     app = open_site(home, database=urls[0].replace(names[0], "{study}"))
     Below(app, names[1]).join()
     stores = [Study.open(home / name).store(url) for name, url in zip(names, urls, strict=True)]
-    assert [len(list(store.people())) for store in stores] == [0, 1]
+    assert [len(list(store.judge_rows())) for store in stores] == [0, 1]
     assert not list(home.glob("*/study.db"))
 
 
@@ -120,7 +121,7 @@ class Below(Visitor):
 
     def watch(self, study: Study) -> Below:
         """Sign in to it."""
-        path = f"/sign-in/{Ledger(study.store()).invite_researcher('Ada')}"
+        path = f"/sign-in/{ResearcherStore(study.store()).invite_researcher('Ada')}"
         self.get(path)
         self.send(path)
         assert self.path == f"/{self.name}/watch/password"
@@ -189,25 +190,25 @@ def test_a_researcher_of_one_is_nobody_in_the_other(app, home):
 
 
 def test_closing_one_leaves_the_other_open(app, home):
-    Ledger(Study.open(home / "green").store()).set_phase(Phase.CLOSED)
+    ResearcherStore(Study.open(home / "green").store()).set_phase(Phase.CLOSED)
     assert "is closed" in Below(app, "green").get("/begin").text
     assert Below(app, "blue").join().path == "/blue/pair"
 
 
 def test_sites_are_told_that_they_start_and_stop(home, monkeypatch):
     """Which Starlette does not tell a mounted one."""
-    seen = []
+    events = []
 
     @asynccontextmanager
-    async def watched(app):
-        seen.append(("starts", app.state.site.study.folder.name))
+    async def recorded(app):
+        events.append(("starts", app.state.site.study.folder.name))
         yield
-        seen.append(("stops", app.state.site.study.folder.name))
+        events.append(("stops", app.state.site.study.folder.name))
 
-    monkeypatch.setattr(apps, "_while_it_runs", watched)
+    monkeypatch.setattr(apps, "_lifespan", recorded)
     with TestClient(open_site(home)):
-        assert [what for what, _ in seen] == ["starts", "starts"]
-    assert sorted(seen) == [
+        assert [what for what, _ in events] == ["starts", "starts"]
+    assert sorted(events) == [
         ("starts", "blue"), ("starts", "green"), ("stops", "blue"), ("stops", "green"),
     ]  # fmt: skip
 
@@ -227,14 +228,14 @@ def test_below_a_path_of_a_proxy(home):
 
 def test_a_link_is_printed_while_nobody_can_sign_in(home):
     study = Study.open(home / "green")
-    link = sign_in_at(study, "http://s.org")
+    link = first_sign_in_link(study, "http://s.org")
     assert re.fullmatch(r"http://s\.org/sign-in/[0-9a-f]{32}", link)
-    ledger = Ledger(study.store())
-    assert ledger.use_sign_in(link.rpartition("/")[2]).name == "researcher"
-    ledger.set_password(ledger.researcher("researcher"), "hash")
-    assert sign_in_at(study, "http://s.org") == ""
-    assert sign_in_at(study, "http://s.org", always=True)
-    assert len(ledger.researchers()) == 1
+    researcher_store = ResearcherStore(study.store())
+    assert researcher_store.use_sign_in_token(link.rpartition("/")[2]).name == "researcher"
+    researcher_store.set_password(researcher_store.researcher("researcher"), "hash")
+    assert first_sign_in_link(study, "http://s.org") == ""
+    assert first_sign_in_link(study, "http://s.org", always=True)
+    assert len(researcher_store.researchers()) == 1
 
 
 def test_a_real_server_greets_for_each_study(home):
@@ -243,9 +244,11 @@ def test_a_real_server_greets_for_each_study(home):
             page = urllib.request.urlopen(f"{url}/{name}/").read().decode()
             assert f"About {name}" in page
         server.send_signal(signal.SIGTERM)
-        said = server.communicate(timeout=60)[0]
+        output = server.communicate(timeout=60)[0]
     for name in ("green", "blue"):
-        assert f"About {name}\nJudges open {url}/{name}/\n" in said
-        assert re.search(rf"^You sign in, once, with {url}/{name}/sign-in/\w+$", said, re.MULTILINE)
-    assert said.endswith("Stop with Ctrl-C.\n")
-    assert said.count("Stop with") == 1
+        assert f"About {name}\nJudges open {url}/{name}/\n" in output
+        assert re.search(
+            rf"^You sign in, once, with {url}/{name}/sign-in/\w+$", output, re.MULTILINE
+        )
+    assert output.endswith("Stop with Ctrl-C.\n")
+    assert output.count("Stop with") == 1

@@ -25,15 +25,16 @@ from pypdf import PdfReader
 from support.browser import is_wide, violations
 from support.crowd_client import Browser as Judge
 from support.crowd_client import sign_up
+from support.site import free_port, running
 from support.snapshots import add_snapshot, body, judge_row
 from tiewise.geo.areas import Areas
-from tiewise.study.create import new_study
-from tiewise.study.judge_store import Store
-from tiewise.study.researcher_store import Ledger, Opens
+from tiewise.study.create import create_study
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
+from tiewise.study.values import TokenPurpose
 from tiewise.web.app import make_app
-from tiewise.web.live.cache import written_rows
-from web.test_serve import free_port, running
+from tiewise.web.live.cache import pack_rows
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
 FITTING = 180_000
@@ -44,9 +45,9 @@ FLAG = {"kind": "left", "says": "Chose the left item in 39 of 40 decided compari
 class Site:
     """A study that is being served, with pictures put in by hand."""
 
-    def __init__(self, study: Study, store: Store, url: str) -> None:
+    def __init__(self, study: Study, store: JudgeStore, url: str) -> None:
         self.study, self.store, self.url = study, store, url
-        self.ledger, self.ids = Ledger(store), list(study.items)
+        self.researcher_store, self.ids = ResearcherStore(store), list(study.items)
 
     def picture(self, highest: int, *, comparisons: int = 20, **other) -> None:
         """A new picture in which this item is the highest."""
@@ -54,7 +55,7 @@ class Site:
         rows = [judge_row("judge-0"), judge_row("judge-1", flags=[FLAG])]
         add_snapshot(
             self.store, body(self.ids, median, **other), comparisons=comparisons,
-            beside={"judges": written_rows(rows)},
+            beside={"judges": pack_rows(rows)},
         )  # fmt: skip
 
 
@@ -75,8 +76,8 @@ def served(study: Study) -> Iterator[str]:
 
 
 def made(folder: Path) -> Study:
-    Areas.made_up(12, seed=3).to_gpkg(folder / "wards.gpkg")
-    return new_study(
+    Areas.synthetic(12, rng=3).to_gpkg(folder / "wards.gpkg")
+    return create_study(
         folder / "study", question="Which ward is greener?", title="Green wards",
         areas=folder / "wards.gpkg",
     )  # fmt: skip
@@ -87,7 +88,7 @@ def site(tmp_path) -> Iterator[Site]:
     study = made(tmp_path)
     store = study.store()
     ids = list(study.items)
-    store.bring_in(
+    store.import_judgements(
         [
             {"judge": f"judge-{k % 2}", "left": ids[k % 11], "right": ids[11], "outcome": "left"}
             for k in range(20)
@@ -95,10 +96,10 @@ def site(tmp_path) -> Iterator[Site]:
         consent="1",
     )
     with served(study) as url:
-        found = Site(study, store, url)
-        found.picture(3, comparisons=10, reliability=0.4)
-        found.picture(0)
-        yield found
+        result = Site(study, store, url)
+        result.picture(3, comparisons=10, reliability=0.4)
+        result.picture(0)
+        yield result
 
 
 @pytest.fixture
@@ -107,16 +108,18 @@ def sit(browser) -> Iterator[Callable[..., Page]]:
     open_: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def bad(told) -> bool:
-        expected = "net::ERR" in told.text or "status of 401" in told.text
-        return told.type in ("error", "warning") and not expected
+    def bad(message) -> bool:
+        expected = "net::ERR" in message.text or "status of 401" in message.text
+        return message.type in ("error", "warning") and not expected
 
     def down(**looks: object) -> Page:
         context = browser.new_context(**({"viewport": DESK} | looks))
         open_.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda told: complaints.append(told.text) if bad(told) else None)
+        page.on(
+            "console", lambda message: complaints.append(message.text) if bad(message) else None
+        )
         return page
 
     yield down
@@ -131,8 +134,9 @@ def watch(sit, site) -> Callable[..., Page]:
 
     def begin(path: str = "/watch", **looks: object) -> Page:
         page = sit(**looks)
-        who = site.ledger.researcher("Ada") or site.ledger.add_researcher("Ada")
-        page.goto(f"{site.url}/sign-in/{site.ledger.make_pass(Opens.SIGN_IN, researcher=who)}")
+        who = site.researcher_store.researcher("Ada") or site.researcher_store.add_researcher("Ada")
+        secret = site.researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=who)
+        page.goto(f"{site.url}/sign-in/{secret}")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("button", name="Sign out")).to_be_visible()
         page.goto(site.url + path)
@@ -143,26 +147,29 @@ def watch(sit, site) -> Callable[..., Page]:
 
 def fills(page: Page, map_: str = "quality") -> dict[str, str]:
     """The colour of every area."""
-    found: dict[str, str] = page.evaluate(
+    result: dict[str, str] = page.evaluate(
         """(map) => Object.fromEntries([...document.querySelectorAll(`[data-map=${map}] [data-k]`)]
            .map((area) => [area.dataset.k, area.getAttribute("fill")]))""",
         map_,
     )
-    return found
+    return result
 
 
 # Every page, as axe sees it.
 
 
-@pytest.mark.parametrize("looks", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize(
+    "looks",
+    [pytest.param(PHONE, id="phone"), pytest.param(DESK, id="desk", marks=pytest.mark.slow)],
+)
 def test_every_page_is_accessible_and_fits(watch, site, looks):
-    site.store.bring_in(
+    site.store.import_judgements(
         [{"judge": "bad", "left": site.ids[0], "right": site.ids[1], "outcome": "tie"}],
         consent="1",
     )
-    site.ledger.exclude("bad", "clicked at random")
+    site.researcher_store.exclude("bad", "clicked at random")
     page = watch(viewport=looks)
-    share = site.ledger.make_pass(Opens.SHARE, label="council")
+    share = site.researcher_store.make_token(TokenPurpose.SHARE, label="council")
     pages = (
         "/watch", "/watch/items", "/watch/items?by=name", "/watch/judges", "/watch/history",
         "/watch/run", "/watch/trail", "/watch/password", f"/shared/{share}", "/sign-in",
@@ -222,9 +229,10 @@ def test_the_first_picture_appears_without_anybody_asking(sit, tmp_path):
     study = made(tmp_path)
     with served(study) as url:
         site = Site(study, study.store(), url)
-        who = site.ledger.add_researcher("Ada")
+        who = site.researcher_store.add_researcher("Ada")
         page = sit()
-        page.goto(f"{url}/sign-in/{site.ledger.make_pass(Opens.SIGN_IN, researcher=who)}")
+        secret = site.researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=who)
+        page.goto(f"{url}/sign-in/{secret}")
         page.get_by_role("button", name="Sign in").click()
         page.goto(f"{url}/watch")
         expect(page.locator(".age")).to_have_text("No judgements yet.")
@@ -244,8 +252,8 @@ def test_a_lost_network_is_said_and_survived(watch, site):
 
 def test_whoever_is_signed_out_elsewhere_comes_to_the_sign_in(watch, site):
     page = watch()
-    site.ledger.add_researcher("Bo")
-    assert site.ledger.remove_researcher("Ada")
+    site.researcher_store.add_researcher("Bo")
+    assert site.researcher_store.remove_researcher("Ada")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
@@ -318,7 +326,7 @@ def test_without_scripts_everything_is_there_to_read(watch, site):
     page.locator(".cards").get_by_label("Reason").fill("Always left")
     page.locator(".cards").get_by_role("button", name="Leave out of the fit").click()
     expect(page.locator(".done")).to_contain_text("The map follows within seconds")
-    assert site.ledger.excluded() == {"judge-1": "Always left"}
+    assert site.researcher_store.excluded() == {"judge-1": "Always left"}
 
 
 # A whole study: nobody's hand but the researcher's, the judges' and the site's own worker.
@@ -327,8 +335,8 @@ def test_without_scripts_everything_is_there_to_read(watch, site):
 def link_in(server: subprocess.Popen[str]) -> str:
     """The one-time link that `tiewise serve` printed."""
     while line := server.stdout.readline():
-        if found := re.search(r"http://\S+/sign-in/[0-9a-f]{32}", line):
-            return found[0]
+        if result := re.search(r"http://\S+/sign-in/[0-9a-f]{32}", line):
+            return result[0]
     raise AssertionError("no link to sign in was printed")
 
 
@@ -339,8 +347,8 @@ async def answers(url: str, prefers: Callable[[str, str], str], count: int) -> N
     for _ in range(count):
         page = await judge.ask("GET", "/pair")
         names = [
-            html.unescape(found)
-            for found in re.findall(
+            html.unescape(result)
+            for result in re.findall(
                 r"id=\"(?:left|right)-name\".*?<bdi>(.*?)</bdi>", page.text, re.S
             )
         ]
@@ -349,22 +357,22 @@ async def answers(url: str, prefers: Callable[[str, str], str], count: int) -> N
     judge.close()
 
 
-def by_truth(truth: Mapping[str, float], chance: random.Random) -> Callable[[str, str], str]:
+def by_truth(truth: Mapping[str, float], rng: random.Random) -> Callable[[str, str], str]:
     """Answers as the model has them, with ties (δ = 0.3)."""
 
     def prefers(left: str, right: str) -> str:
         gap = truth[left] - truth[right]
         up, down = 1 / (1 + np.exp(0.3 - gap)), 1 / (1 + np.exp(0.3 + gap))
-        point = chance.random()
+        point = rng.random()
         return "left" if point < up else "right" if point < up + down else "tie"
 
     return prefers
 
 
 async def crowd(url: str, truth: Mapping[str, float], judges: int, count: int) -> None:
-    chance = random.Random()
+    rng = random.Random()
     await asyncio.gather(
-        *(answers(url, by_truth(truth, chance), count) for _ in range(judges))
+        *(answers(url, by_truth(truth, rng), count) for _ in range(judges))
     )  # fmt: skip
 
 
@@ -375,8 +383,8 @@ def meanwhile(work: Coroutine[Any, Any, None]) -> None:
 
 
 def medians(page: Page) -> np.ndarray:
-    told = json.loads(page.locator("[data-part=data] [data-drawn]").text_content())
-    return np.array([figures[3] for figures in told["figures"]])
+    message = json.loads(page.locator("[data-part=data] [data-drawn]").text_content())
+    return np.array([figures[3] for figures in message["figures"]])
 
 
 def picture_of(page: Page, comparisons: int) -> np.ndarray:
@@ -385,6 +393,7 @@ def picture_of(page: Page, comparisons: int) -> np.ndarray:
     return medians(page)
 
 
+@pytest.mark.slow
 def test_a_study_from_the_first_link_to_the_briefing(sit, tmp_path):
     """The researcher watches the map find the truth, and loses a bad judge from it."""
     study = made(tmp_path)

@@ -10,14 +10,14 @@ from argon2 import PasswordHasher
 from starlette.routing import Route
 
 from support.form_browser import Visitor
-from tiewise.study.create import new_study
-from tiewise.study.researcher_store import Opens
+from tiewise.study.create import create_study
 from tiewise.study.study import Study
+from tiewise.study.values import TokenPurpose
 from tiewise.web.app import make_app
 from tiewise.web.researcher import passwords
-from tiewise.web.researcher.passwords import fault
-from tiewise.web.researcher.request import inside
-from tiewise.web.security import HEADERS, Limit, Limits
+from tiewise.web.researcher.passwords import password_fault
+from tiewise.web.researcher.request import safe_path
+from tiewise.web.security import SECURITY_HEADERS, RateLimit, RateLimits
 
 PASSWORD = "correct horse"
 OWN = {
@@ -30,7 +30,7 @@ OWN = {
 
 def made(place, title: str) -> Study:
     (place / "items.csv").write_text("name\na\nb\nc\nd\n", encoding="utf-8")
-    return new_study(place / title, question="Which?", title=title, items=place / "items.csv")
+    return create_study(place / title, question="Which?", title=title, items=place / "items.csv")
 
 
 @pytest.fixture
@@ -44,14 +44,14 @@ def app(study):
 
 
 def deeds(app) -> list[str]:
-    return [deed["what"] for deed in app.state.site.ledger.deeds()]
+    return [deed["what"] for deed in app.state.site.researcher_store.audit_log()]
 
 
 # A link that works once.
 
 
 def test_looking_at_a_link_does_not_use_it_up(app):
-    path = f"/sign-in/{app.state.site.ledger.invite_researcher('Ada')}"
+    path = f"/sign-in/{app.state.site.researcher_store.invite_researcher('Ada')}"
     for _ in range(3):  # as a program that looks through mail does
         assert Visitor(app).get(path).status_code == 200
     who = Visitor(app)
@@ -62,7 +62,7 @@ def test_looking_at_a_link_does_not_use_it_up(app):
 
 
 def test_a_link_signs_in_once(app):
-    path = f"/sign-in/{app.state.site.ledger.invite_researcher('Ada')}"
+    path = f"/sign-in/{app.state.site.researcher_store.invite_researcher('Ada')}"
     first, second = Visitor(app), Visitor(app)
     first.get(path), second.get(path)
     first.send(path), second.send(path)
@@ -77,9 +77,9 @@ def test_a_link_that_is_none_leads_nowhere(app, secret):
 
 
 def test_a_token_for_programs_signs_nobody_in(app):
-    ledger = app.state.site.ledger
-    for opens in (Opens.API, Opens.SHARE):
-        assert Visitor(app).get(f"/sign-in/{ledger.make_pass(opens)}").status_code == 404
+    researcher_store = app.state.site.researcher_store
+    for opens in (TokenPurpose.API, TokenPurpose.SHARE):
+        assert Visitor(app).get(f"/sign-in/{researcher_store.make_token(opens)}").status_code == 404
 
 
 # Passwords.
@@ -98,8 +98,8 @@ def test_a_token_for_programs_signs_nobody_in(app):
     ],
 )
 def test_what_makes_a_password(password, again, name, complaint):
-    said = fault(password, again, name)
-    assert complaint in said if complaint else said == ""
+    fault = password_fault(password, again, name)
+    assert complaint in fault if complaint else fault == ""
 
 
 def test_a_password_signs_in(app):
@@ -112,24 +112,25 @@ def test_a_password_signs_in(app):
     assert "Ada" in who.answer.text
 
 
-def test_a_password_is_kept_as_an_argon2_hash(app, study):
+def test_a_password_is_kept_as_an_argon2_hash(app, study, production_hashes):
     Visitor(app).sign_in(password=PASSWORD)
-    kept = app.state.site.ledger.password_hash("Ada")
+    kept = app.state.site.researcher_store.password_hash("Ada")
     assert kept.startswith("$argon2id$")
+    assert not PasswordHasher().check_needs_rehash(kept)
     assert PasswordHasher().verify(kept, PASSWORD)
     assert PASSWORD.encode() not in b"".join(p.read_bytes() for p in study.folder.glob("study.db*"))
 
 
-def test_a_hash_of_older_making_is_made_anew_and_nobody_notices(app):
-    ledger = app.state.site.ledger
-    ada = ledger.add_researcher("Ada")
+def test_a_hash_of_older_making_is_made_anew_and_nobody_notices(app, production_hashes):
+    researcher_store = app.state.site.researcher_store
+    ada = researcher_store.add_researcher("Ada")
     old = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
-    ledger.set_password(ada, old, quiet=True)
+    researcher_store.set_password(ada, old, quiet=True)
     who = Visitor(app)
     who.get("/sign-in")
     who.send("/sign-in", name="Ada", password=PASSWORD)
     assert who.path == "/watch"
-    new = ledger.password_hash("Ada")
+    new = researcher_store.password_hash("Ada")
     assert not PasswordHasher().check_needs_rehash(new)
     assert PasswordHasher().verify(new, PASSWORD)
     assert "change password" not in deeds(app)
@@ -137,11 +138,11 @@ def test_a_hash_of_older_making_is_made_anew_and_nobody_notices(app):
 
 def failures(app) -> Iterator[str]:
     """The page after each way to fail, without what is another one each time."""
-    ledger = app.state.site.ledger
+    researcher_store = app.state.site.researcher_store
     Visitor(app).sign_in(password=PASSWORD)
-    ledger.add_researcher("Without")
+    researcher_store.add_researcher("Without")
     Visitor(app).sign_in("Gone", password=PASSWORD)
-    ledger.remove_researcher("Gone")
+    researcher_store.remove_researcher("Gone")
     tries = [("Ada", "wrong password"), ("Ada", ""), ("Nobody", PASSWORD), ("Without", PASSWORD),
              ("Without", ""), ("Gone", PASSWORD), ("", "")]  # fmt: skip
     for name, password in tries:
@@ -164,7 +165,7 @@ def test_all_failures_look_the_same(app):
 def test_an_unknown_name_costs_as_much_work_as_a_known_one(app, monkeypatch):
     """Counted, not timed: one verification each."""
     Visitor(app).sign_in(password=PASSWORD)
-    ledger, work = app.state.site.ledger, []
+    researcher_store, work = app.state.site.researcher_store, []
     right = passwords._is_right
 
     def counted(hashed: str, password: str) -> bool:
@@ -173,23 +174,23 @@ def test_an_unknown_name_costs_as_much_work_as_a_known_one(app, monkeypatch):
 
     monkeypatch.setattr(passwords, "_is_right", counted)
     for name in ("Ada", "Nobody"):
-        assert passwords.who_signs_in(ledger, name, "wrong") is None
+        assert passwords.authenticate(researcher_store, name, "wrong") is None
     assert len(work) == 2
     assert work[0] == work[1]  # the same parameters, too
 
 
 def test_guessing_is_slowed_down_by_address_and_by_name(study):
-    limits = Limits(sign_ins=Limit(3, 600))
+    limits = RateLimits(sign_ins=RateLimit(3, 600))
 
     def guesses(*who: tuple[str, str]) -> list[int]:
         app = make_app(study, study.store(), secret="k" * 40, limits=limits)
-        said = []
+        statuses = []
         for address, name in who:
             visitor = Visitor(app, address=address)
             visitor.get("/sign-in")
             visitor.send("/sign-in", name=name, password="wrong")
-            said.append(visitor.answer.status_code)
-        return said
+            statuses.append(visitor.answer.status_code)
+        return statuses
 
     one_address = [("203.0.113.1", f"name {k}") for k in range(5)]
     assert guesses(*one_address) == [403, 403, 403, 429, 429]
@@ -199,7 +200,7 @@ def test_guessing_is_slowed_down_by_address_and_by_name(study):
 
 def test_a_new_password_signs_out_everywhere_else(app):
     here, there = Visitor(app).sign_in(password=PASSWORD), Visitor(app).sign_in()
-    link = app.state.site.ledger.invite_researcher("Ada")
+    link = app.state.site.researcher_store.invite_researcher("Ada")
     here.get("/watch/password")
     here.send("/watch/password", password="another one", again="another one")
     assert "Your password is set" in here.answer.text
@@ -213,7 +214,7 @@ def test_a_password_that_will_not_do_changes_nothing(app, password, again):
     who = Visitor(app).sign_in()
     who.get("/watch/password")
     assert who.send("/watch/password", password=password, again=again).status_code == 422
-    assert app.state.site.ledger.password_hash("Ada") is None
+    assert app.state.site.researcher_store.password_hash("Ada") is None
 
 
 # Sessions.
@@ -223,7 +224,7 @@ def test_the_cookie_is_its_own_and_for_us_alone(study):
     for https, prefix in ((False, ""), (True, "__Host-")):
         app = make_app(study, study.store(), secret="k" * 40, https=https)
         who = Visitor(app, base="https://study.test" if https else "http://study.test")
-        path = f"/sign-in/{app.state.site.ledger.invite_researcher('Ada')}"
+        path = f"/sign-in/{app.state.site.researcher_store.invite_researcher('Ada')}"
         who.get(path)
         answer = who.client.post(path, data={"token": who.token}, follow_redirects=False)
         cookie = answer.headers["set-cookie"]
@@ -237,7 +238,7 @@ def test_the_cookie_is_its_own_and_for_us_alone(study):
 def test_signing_in_gives_the_browser_a_new_secret(app):
     """One that was there before might be known to somebody else."""
     who = Visitor(app)
-    path = f"/sign-in/{app.state.site.ledger.invite_researcher('Ada')}"
+    path = f"/sign-in/{app.state.site.researcher_store.invite_researcher('Ada')}"
     who.get(path)
     before = dict(who.client.cookies)
     who.send(path)
@@ -267,7 +268,7 @@ def test_a_judge_is_no_researcher_and_the_other_way_round(app):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "led"),
+    ("target", "led"),
     [
         ("/watch/run", "/watch/run"), ("/watch/items?by=rank", "/watch/items?by=rank"),
         ("//evil.example", "/watch"), ("https://evil.example", "/watch"),
@@ -276,8 +277,8 @@ def test_a_judge_is_no_researcher_and_the_other_way_round(app):
         ("/watch\r\nx: y", "/watch"), ("/watch\n", "/watch"),
     ],
 )  # fmt: skip
-def test_signing_in_leads_nowhere_else(wanted, led):
-    assert inside(wanted) == led
+def test_signing_in_leads_nowhere_else(target, led):
+    assert safe_path(target) == led
 
 
 # Nobody else gets in.
@@ -320,7 +321,7 @@ def test_no_route_answers_without_signing_in(app):
             )  # fmt: skip
             allowed = (403,) if path == "/sign-in/{secret}" and method == "POST" else ()
             assert is_refused(answer) or answer.status_code in allowed, (method, path)
-            assert all(name in answer.headers for name in HEADERS)
+            assert all(name in answer.headers for name in SECURITY_HEADERS)
 
 
 def test_no_route_answers_to_who_signed_in_to_another_study(app, tmp_path):
@@ -329,9 +330,12 @@ def test_no_route_answers_to_who_signed_in_to_another_study(app, tmp_path):
     for key in ("o" * 40, "k" * 40):
         theirs = make_app(other, other.store(), secret=key)
         who = Visitor(theirs).sign_in()
-        ledger = theirs.state.site.ledger
-        token, share = ledger.make_pass(Opens.API), ledger.make_pass(Opens.SHARE)
-        link = ledger.invite_researcher("Ada")
+        researcher_store = theirs.state.site.researcher_store
+        token, share = (
+            researcher_store.make_token(TokenPurpose.API),
+            researcher_store.make_token(TokenPurpose.SHARE),
+        )
+        link = researcher_store.invite_researcher("Ada")
         stranger = Visitor(app)
         stranger.client.cookies = dict(who.client.cookies)
         who.get("/watch/run")
@@ -368,15 +372,17 @@ def test_every_form_of_a_researcher_wants_a_token(app):
     for path, token in [(path, token) for path in posts for token in ("", theirs.token)]:
         answer = who.client.post(filled(path), data={"token": token}, follow_redirects=False)
         assert answer.status_code == 403, path
-    assert [one.name for one in app.state.site.ledger.researchers()] == ["Ada", "Ben"]
+    assert [one.name for one in app.state.site.researcher_store.researchers()] == ["Ada", "Ben"]
 
 
 def test_forms_on_the_way_in_want_a_token(app):
     who = Visitor(app)
     assert who.post("/sign-in", {"name": "Ada"}).status_code == 403
-    path = f"/sign-in/{app.state.site.ledger.invite_researcher('Ada')}"
+    path = f"/sign-in/{app.state.site.researcher_store.invite_researcher('Ada')}"
     assert who.post(path, {"token": "x"}).status_code == 403
-    assert app.state.site.ledger.may_open(path.rpartition("/")[2], Opens.SIGN_IN)
+    assert app.state.site.researcher_store.is_valid_token(
+        path.rpartition("/")[2], TokenPurpose.SIGN_IN
+    )
 
 
 def test_pages_may_ask_only_ourselves(app):

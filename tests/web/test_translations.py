@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 
 from tiewise.study.settings import LANGUAGES
-from tiewise.study.signup import Fault
+from tiewise.study.signup import SignUpFault
 from tiewise.web.app import PROBLEMS
 from tiewise.web.rendering import contact, language, paragraphs, preferred
 
 WEB = Path(__file__).parents[2] / "src" / "tiewise" / "web"
-TEMPLATES = {path.name: path.read_text(encoding="utf-8") for path in WEB.glob("templates/*.html")}
-MADE = {
+PAGES = WEB / "templates" / "judge"
+TEMPLATES = {
+    str(path.relative_to(PAGES)): path.read_text(encoding="utf-8") for path in PAGES.rglob("*.html")
+}
+COMPOSED = {
     # Keys that are put together when a page is made.
     *(f"problem.{status}_{part}" for status in PROBLEMS for part in ("title", "text")),
     *(f"problem.{one}_{part}" for one in ("403_cookie", "403_token", "404_link")
@@ -27,17 +30,21 @@ MADE = {
 }  # fmt: skip
 
 
-def said() -> set[str]:
+def used_keys() -> set[str]:
     """Keys that templates and code ask for."""
-    found = set()
+    keys = set()
     for text in TEMPLATES.values():
-        found |= set(re.findall(r"""say\(["']([\w.]+)["']""", text))
-    for path in WEB.glob("*.py"):
+        keys |= set(re.findall(r"""translate\(["']([\w.]+)["']""", text))
+    for path in WEB.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("say") and node.args:
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func).endswith("translate")
+                and node.args
+            ):
                 key = node.args[0]
-                found |= {key.value} if isinstance(key, ast.Constant) else set()
-    return {key for key in found if "." in key and not key.endswith(("_", "."))} | MADE
+                keys |= {key.value} if isinstance(key, ast.Constant) else set()
+    return {key for key in keys if "." in key and not key.endswith(("_", "."))} | COMPOSED
 
 
 def gaps(text: str) -> set[str]:
@@ -47,19 +54,19 @@ def gaps(text: str) -> set[str]:
 def test_there_is_something_to_compare():
     assert {"en", "ar"} <= set(LANGUAGES)
     assert len(TEMPLATES) > 10
-    assert len(said()) > 100
+    assert len(used_keys()) > 100
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_a_language_has_every_word_that_is_said_and_no_other(code):
-    assert set(language(code).words) == said()
+    assert set(language(code).words) == used_keys()
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_words_have_the_same_gaps_in_every_language(code):
     english = language("en").words
-    spoken = language(code).words
-    assert {key: gaps(text) for key, text in spoken.items()} == {
+    words = language(code).words
+    assert {key: gaps(text) for key, text in words.items()} == {
         key: gaps(text) for key, text in english.items()
     }
 
@@ -85,7 +92,7 @@ def test_a_template_has_no_words_of_its_own(name):
 
 
 def test_faults_have_words():
-    assert Fault("x", "missing").why in {key.partition(".")[2] for key in MADE}
+    assert SignUpFault("x", "missing").why in {key.partition(".")[2] for key in COMPOSED}
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tiewise.data.comparisons import read_comparisons
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
-from tiewise.workflows import datasets
+from tiewise.workflows import datasets, r_files
 
 STUDIES = Path(__file__).parents[3] / "shared" / "data"
 needs_studies = pytest.mark.skipif(
@@ -173,7 +173,7 @@ class Server:
 
     base: str
     hashes: dict[str, str]
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
@@ -188,16 +188,16 @@ def shelf(tmp_path_factory) -> Path:
 def server(shelf, monkeypatch) -> Iterator[Server]:
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1")
-    asked: list[str] = []
+    requests: list[str] = []
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
-            asked.append(self.path)
+            requests.append(self.path)
 
     hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in shelf.iterdir()}
     http = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(shelf)))
     threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
-    yield Server(f"http://127.0.0.1:{http.server_port}", hashes, asked)
+    yield Server(f"http://127.0.0.1:{http.server_port}", hashes, requests)
     http.shutdown()
     http.server_close()
 
@@ -251,15 +251,15 @@ def test_every_spelling_of_a_coordinate_system_is_read(tmp_path, crs, epsg):
     )
     digest = hashlib.sha256((tmp_path / "darEsSalaam.rda").read_bytes()).hexdigest()
     study = datasets.load("dar-es-salaam", folder=tmp_path, hashes={"darEsSalaam.rda": digest})
-    found = study.areas.geometry.crs
-    assert (None if found is None else found.to_epsg()) == epsg
+    crs = study.areas.geometry.crs
+    assert (None if crs is None else crs.to_epsg()) == epsg
 
 
 def test_sparse_matrices_of_r_are_read():
     """One triangle by columns, as R's Matrix keeps symmetric ones; with or without values."""
-    kept = {"i": np.array([0, 1]), "p": np.array([0, 0, 1, 2]), "Dim": np.array([3, 3])}
-    for slots in (kept, {**kept, "x": np.array([1.0, 1.0])}):
-        assert datasets._matrix(SimpleNamespace(**slots)).tolist() == CROSS.tolist()
+    sparse = {"i": np.array([0, 1]), "p": np.array([0, 0, 1, 2]), "Dim": np.array([3, 3])}
+    for slots in (sparse, {**sparse, "x": np.array([1.0, 1.0])}):
+        assert r_files.dense_matrix(SimpleNamespace(**slots)).tolist() == CROSS.tolist()
 
 
 def test_forced_marriage_has_judges_wards_and_neighbours(load):
@@ -289,13 +289,13 @@ def won(comparisons) -> list[int]:
 def test_the_server_is_asked_only_once(load, server):
     load("wimbledon")
     load("wimbledon")
-    assert server.asked == ["/wimbledon.rda"]
+    assert server.requests == ["/wimbledon.rda"]
 
 
 def test_a_mirror_can_be_named_in_the_environment(server, tmp_path, monkeypatch):
     monkeypatch.setenv("TIEWISE_DATA_URL", server.base + "/")
     datasets.load("wimbledon", folder=tmp_path, hashes=server.hashes)
-    assert server.asked == ["/wimbledon.rda"]
+    assert server.requests == ["/wimbledon.rda"]
 
 
 def test_a_file_put_there_by_hand_will_do(shelf, server, tmp_path):
@@ -309,27 +309,27 @@ def test_a_file_put_there_by_hand_will_do(shelf, server, tmp_path):
 
 def test_a_file_with_the_wrong_hash_is_refused_and_not_kept(server, tmp_path):
     """The published hashes are not those of the files made here."""
-    with pytest.raises(InputError, match="not the file it should be") as told:
+    with pytest.raises(InputError, match="not the file it should be") as error:
         datasets.load("wimbledon", base=server.base, folder=tmp_path)
-    assert "\n" not in str(told.value)
-    assert str(tmp_path) in str(told.value)
+    assert "\n" not in str(error.value)
+    assert str(tmp_path) in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_the_server_lacks_is_said_with_the_way_out(server, tmp_path):
-    with pytest.raises(InputError, match=r"answered 404.*by hand and put it in") as told:
+    with pytest.raises(InputError, match=r"answered 404.*by hand and put it in") as error:
         datasets.load("wimbledon", base=f"{server.base}/nowhere", folder=tmp_path)
-    assert "\n" not in str(told.value)
-    assert str(tmp_path) in str(told.value)
+    assert "\n" not in str(error.value)
+    assert str(tmp_path) in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("base", ["http://127.0.0.1:1", "http://[bad", "ftp://127.0.0.1", "folder"])
 def test_an_address_that_leads_nowhere_is_said_in_one_line(base, tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with pytest.raises(InputError, match=r"fetched|web address") as told:
+    with pytest.raises(InputError, match=r"fetched|web address") as error:
         datasets.load("wimbledon", base=base, folder=tmp_path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_an_unknown_name_lists_those_there_are():

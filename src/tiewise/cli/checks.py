@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from tiewise.cli.options import AROUND, COLUMNS, MODEL, beliefs, columns, progress_bar, surroundings
+from tiewise.cli.options import (
+    COLUMNS,
+    ITEM_FILES,
+    MODEL,
+    columns,
+    progress_bar,
+    read_context,
+    scalar_priors,
+)
 from tiewise.cli.study import DATABASE, is_study, to_fit
 from tiewise.errors import InputError
 
@@ -19,7 +27,7 @@ FIT_OPTIONS = (
 
 @click.command()
 @click.argument("source", metavar="FILE_OR_DIR")
-@AROUND
+@ITEM_FILES
 @COLUMNS
 @MODEL
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -30,29 +38,34 @@ FIT_OPTIONS = (
 @click.option("--out", help="folder to write; default: FILE's name and -judges, or DIR/judges")
 @click.option("--force", is_flag=True, help="overwrite what is there")
 @DATABASE
-def judges(source: str, **given: Any) -> None:
+def judges(source: str, **options: Any) -> None:
     """Look at every judge, and say how reliable the results are.
 
     FILE_OR_DIR is a file of judgements that names judges, the folder of a study, or a results
     folder. Files and studies are fitted first, as `tiewise fit` would.
     """
-    from tiewise.report.criticism_terminal import tell_judges
-    from tiewise.workflows.assess_judges import look_at_judges
+    from tiewise.report.criticism_terminal import print_judges
+    from tiewise.workflows.assess_judges import assess_judges
 
-    out = given["out"] or _place(source)
-    shared = {"out": out, "seed": given["seed"], "splits": given["splits"], "force": given["force"]}
+    out = options["out"] or _default_folder(source)
+    shared = {
+        "out": out,
+        "rng": options["seed"],
+        "splits": options["splits"],
+        "force": options["force"],
+    }
     with progress_bar() as progress:
         if is_results(source):
-            found = look_at_judges(_results(source, given), **shared, progress=progress)
+            assessment = assess_judges(_results(source, options), **shared, progress=progress)
         else:
-            told, given = _to_fit(source, given)
-            found = look_at_judges(
-                told, **shared, around=surroundings(given), columns=columns(given),
+            judgements, options = _to_fit(source, options)
+            assessment = assess_judges(
+                judgements, **shared, context=read_context(options), columns=columns(options),
                 progress=progress,
-                prior=given["prior"], reach=given["reach"], ties=not given["no_ties"],
-                **beliefs(given),
+                prior=options["prior"], reach=options["reach"], ties=not options["no_ties"],
+                **scalar_priors(options),
             )  # fmt: skip
-    tell_judges(found.judges, found.items, found.reliability)
+    print_judges(assessment.judges, assessment.items, assessment.reliability)
     click.echo(f"Tables and picture in {out}")
 
 
@@ -61,33 +74,34 @@ def is_results(path: str) -> bool:
     return Path(path, "posterior.nc").is_file()
 
 
-def _place(source: str) -> str:
+def _default_folder(source: str) -> str:
     path = Path(source)
     return str(path / "judges") if path.is_dir() else f"{path.stem}-judges"
 
 
-def _results(folder: str, given: dict[str, Any]) -> Any:
-    from tiewise.report.folder import read_results
+def _results(folder: str, options: dict[str, Any]) -> Any:
+    from tiewise.posterior.results_folder import read_results
 
-    spelt = {"id_": "id", "tie_column": "tie"}
-    said = [f"--{spelt.get(key, key).replace('_', '-')}" for key in FIT_OPTIONS if given[key]]
-    if said:
+    spellings = {"id_": "id", "tie_column": "tie"}
+    names = [spellings.get(key, key) for key in FIT_OPTIONS if options[key]]
+    flags = [f"--{name.replace('_', '-')}" for name in names]
+    if flags:
         raise InputError(
-            f"{folder} is fitted already, and {', '.join(said)} would be about fitting it; "
+            f"{folder} is fitted already, and {', '.join(flags)} would be about fitting it; "
             "leave that out, or give the file of judgements"
         )
     return read_results(folder)
 
 
-def _to_fit(source: str, given: dict[str, Any]) -> tuple[object, dict[str, Any]]:
+def _to_fit(source: str, options: dict[str, Any]) -> tuple[object, dict[str, Any]]:
     if is_study(source):
-        return to_fit(source, dict.fromkeys(("question", "higher", "lower", "noun")) | given)
+        return to_fit(source, dict.fromkeys(("question", "higher", "lower", "noun")) | options)
     if Path(source).is_dir():
         raise InputError(
             f"{source} is neither a study (no study.toml) nor a results folder (no posterior.nc); "
             "name one of these, or a file of judgements"
         )
-    return source, given
+    return source, options
 
 
 @click.command()
@@ -97,20 +111,20 @@ def scrutinise(folder: str) -> None:
 
     Answers are made up from the fit and set beside those that were given.
     """
-    from tiewise.report.criticism_terminal import tell_belief
-    from tiewise.report.folder import read_results
+    from tiewise.posterior.results_folder import read_results
+    from tiewise.report.criticism_terminal import print_assessment
     from tiewise.report.html import write_checks
-    from tiewise.report.model_checks import believed
+    from tiewise.report.model_checks import model_assessment
 
     results = read_results(folder)
-    belief = believed(results)
+    belief = model_assessment(results)
     if belief is None:
         raise InputError(
             f"{folder} holds a point estimate, a model with terms of judges or sides, or no "
             "comparisons, and none of these can be checked; fit a plain model, with draws"
         )
     written = write_checks(results)
-    tell_belief(belief)
+    print_assessment(belief)
     click.echo(f"Written: {', '.join(str(path) for path in written)}")
 
 
@@ -124,15 +138,15 @@ def compare(folders: tuple[str, ...], out: str | None, force: bool) -> None:
     Each DIR is a results folder. Models are compared by leave-one-out (PSIS-LOO).
     """
     from tiewise.criticism.model_comparison import compare_results
-    from tiewise.report.criticism_terminal import tell_comparison
-    from tiewise.report.folder import read_results
+    from tiewise.posterior.results_folder import read_results
+    from tiewise.report.criticism_terminal import print_comparison
 
     place = Path(out or "comparison.csv")
     if place.exists() and not force:
         raise InputError(f"{place} is there already; name another (--out), or overwrite (--force)")
-    found = compare_results([read_results(folder) for folder in folders])
-    found.write(place)
-    tell_comparison(found)
+    comparison = compare_results([read_results(folder) for folder in folders])
+    comparison.write(place)
+    print_comparison(comparison)
     click.echo(f"Table in {place}")
 
 

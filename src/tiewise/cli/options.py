@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tiewise.engines import engine_class
 from tiewise.errors import InputError
+from tiewise.model import QUALITY_PRIORS
+from tiewise.text import some_names
 
 if TYPE_CHECKING:
     from tiewise.engines.base import Engine
+    from tiewise.model.item_context import ItemContext
     from tiewise.progress import Progress
-    from tiewise.workflows.analyse import Surroundings
-
-ENGINES = (
-    "transport", "gibbs", "metropolis", "caron-doucet", "laplace", "maximum-likelihood",
-)  # fmt: skip
-PRIORS = ("independent", "network", "distance", "covariance", "precision")
 
 Command = Callable[..., Any]
 
 
-def options(*options: Command) -> Callable[[Command], Command]:
+def combine(*options: Command) -> Callable[[Command], Command]:
     """Several options as one decorator."""
 
     def add(command: Command) -> Command:
@@ -35,7 +33,7 @@ def options(*options: Command) -> Callable[[Command], Command]:
     return add
 
 
-MAP = options(
+MAP = combine(
     click.option("--areas", help="map file: GeoPackage, GeoJSON or shapefile"),
     click.option("--id", "id_", help="column of the map that holds the items' ids"),
     click.option("--name", help="column of the map that holds their names"),
@@ -43,14 +41,14 @@ MAP = options(
     click.option("--join-islands", is_flag=True, help="join lone areas to the nearest"),
 )
 
-AROUND = options(
+ITEM_FILES = combine(
     MAP,
     click.option("--edges", help="table of two columns: which items are neighbours"),
     click.option("--names", help="table with columns item and name"),
     click.option("--matrix", help="table with the matrix of a covariance or precision prior"),
 )
 
-COLUMNS = options(
+COLUMNS = combine(
     click.option("--first", help="column with the first item, where the format is not known"),
     click.option("--second", help="column with the second item"),
     click.option("--chosen", help="column with the id of the chosen item"),
@@ -60,9 +58,11 @@ COLUMNS = options(
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
 
-MODEL = options(
+MODEL = combine(
     click.option(
-        "--prior", type=click.Choice(PRIORS), help="default: network where neighbours are known"
+        "--prior",
+        type=click.Choice(list(QUALITY_PRIORS)),
+        help="default: network where neighbours are known",
     ),
     click.option("--reach", type=POSITIVE, help="reach of the distance prior, in metres"),
     click.option("--variance", type=POSITIVE, help="hold the variance of qualities at this value"),
@@ -72,7 +72,7 @@ MODEL = options(
 )
 
 
-WORDS = options(
+WORDS = combine(
     click.option("--question", help="what the judges were asked; it heads the results"),
     click.option("--higher", help="what a high quality means, such as 'higher risk'"),
     click.option("--lower", help="what a low quality means, such as 'lower risk'"),
@@ -80,77 +80,75 @@ WORDS = options(
 )
 
 
-def surroundings(given: dict[str, Any]) -> Surroundings:
-    """Map, neighbours, names and matrix, read; what is odd about the map is said."""
-    from tiewise.workflows.analyse import Surroundings
+def read_context(options: dict[str, Any]) -> ItemContext:
+    """Map, neighbours, names and matrix, read; repairs and islands of the map are printed."""
+    from tiewise.model.item_context import ItemContext
 
-    around = Surroundings.read(
-        areas=given["areas"], id=given["id_"], name=given["name"], group=given["group"],
-        edges=given["edges"], names=given["names"], matrix=given["matrix"],
-        join_islands=given["join_islands"],
+    context = ItemContext.read(
+        areas=options["areas"], id=options["id_"], name=options["name"], group=options["group"],
+        edges=options["edges"], names=options["names"], matrix=options["matrix"],
+        join_islands=options["join_islands"],
     )  # fmt: skip
-    _say_map(around)
-    return around
+    _echo_map_notes(context)
+    return context
 
 
-def _say_map(around: Surroundings) -> None:
-    if around.areas is not None and around.areas.repaired:
-        some = ", ".join(around.areas.label(item) for item in around.areas.repaired)
-        number = len(around.areas.repaired)
+def _echo_map_notes(context: ItemContext) -> None:
+    if context.areas is not None and context.areas.repaired:
+        some = ", ".join(context.areas.label(item) for item in context.areas.repaired)
+        number = len(context.areas.repaired)
         click.echo(f"Repaired {number} invalid polygon{'s'[: number > 1]}: {some}", err=True)
-    if around.areas is not None and around.graph is not None and around.graph.islands:
-        some = ", ".join(map(around.areas.label, around.graph.islands[:8]))
-        more = ", …" if len(around.graph.islands) > 8 else ""
+    if context.areas is not None and context.graph is not None and context.graph.islands:
+        labels = [context.areas.label(item) for item in context.graph.islands]
+        some = some_names(labels, 8, quotes=False, ellipsis=True)
         click.echo(
-            f"Areas that have no neighbour: {some}{more}; --join-islands joins each to the nearest",
+            f"Areas that have no neighbour: {some}; --join-islands joins each to the nearest",
             err=True,
         )
 
 
-def words(given: dict[str, Any]) -> dict[str, Any]:
-    """What was said of the study's own words."""
-    said = {key: given[key] for key in ("question", "higher", "lower", "noun")}
-    return {key: words for key, words in said.items() if words}
+def words(options: dict[str, Any]) -> dict[str, Any]:
+    """The study's own words among the options."""
+    texts = {key: options[key] for key in ("question", "higher", "lower", "noun")}
+    return {key: text for key, text in texts.items() if text}
 
 
-def columns(given: dict[str, Any]) -> dict[str, str]:
-    """What was said of the file's columns."""
-    named = {key: given[key] for key in ("first", "second", "chosen", "judge")}
-    return {k: v for k, v in (named | {"tie": given["tie_column"]}).items() if v is not None}
+def columns(options: dict[str, Any]) -> dict[str, str]:
+    """The columns of the file that the options name."""
+    named = {key: options[key] for key in ("first", "second", "chosen", "judge")}
+    return {k: v for k, v in (named | {"tie": options["tie_column"]}).items() if v is not None}
 
 
-def beliefs(given: dict[str, Any]) -> dict[str, Any]:
-    """The priors of variance and threshold as they were said."""
+def scalar_priors(options: dict[str, Any]) -> dict[str, Any]:
+    """The priors of variance and threshold that the options ask for."""
     from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, Fixed
 
-    if given["variance"] is not None and given["variance_prior"] is not None:
+    if options["variance"] is not None and options["variance_prior"] is not None:
         raise InputError("--variance holds the variance fixed; leave out --variance-prior")
-    if given["no_ties"] and given["tie_prior"] is not None:
+    if options["no_ties"] and options["tie_prior"] is not None:
         raise InputError("--no-ties models no ties; leave out --tie-prior")
-    said: dict[str, Any] = {}
-    if given["variance"] is not None:
-        said["variance"] = Fixed(given["variance"])
-    if given["variance_prior"] is not None:
-        said["variance"] = _prior("--variance-prior", given["variance_prior"], VARIANCE_PRIORS)
-    if given["tie_prior"] is not None:
-        said["tie"] = _prior("--tie-prior", given["tie_prior"], TIE_PRIORS)
-    return said
+    priors: dict[str, Any] = {}
+    if options["variance"] is not None:
+        priors["variance"] = Fixed(options["variance"])
+    if options["variance_prior"] is not None:
+        priors["variance"] = _prior("--variance-prior", options["variance_prior"], VARIANCE_PRIORS)
+    if options["tie_prior"] is not None:
+        priors["tie"] = _prior("--tie-prior", options["tie_prior"], TIE_PRIORS)
+    return priors
 
 
 def _prior(option: str, words: str, kinds: Any) -> Any:
-    from tiewise.model.scalar_priors import spoken
+    from tiewise.model.scalar_priors import parse_prior
 
     try:
-        return spoken(words, kinds)
+        return parse_prior(words, kinds)
     except InputError as error:
         raise InputError(f"{option}: {error}") from None
 
 
 def engine(name: str, draws: int | None) -> Engine:
     """The engine of this name, with so many draws."""
-    from tiewise.posterior.fit import ENGINES as BY_NAME
-
-    kind: Any = BY_NAME[name]
+    kind = engine_class(name)
     if draws is None:
         return kind()  # type: ignore[no-any-return]
     if "draws" not in getattr(kind, "__dataclass_fields__", {}):

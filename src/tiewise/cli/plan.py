@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from tiewise.cli.options import MAP, POSITIVE, progress_bar, surroundings
+from tiewise.cli.options import MAP, POSITIVE, progress_bar, read_context
 from tiewise.cli.study import DATABASE, is_study, opened
 from tiewise.errors import InputError
+from tiewise.pairing import POLICIES
 
 if TYPE_CHECKING:
     from tiewise.data.counts import Counts
+    from tiewise.model.item_context import ItemContext
     from tiewise.planning.design import StudyDesign
     from tiewise.planning.plan import Plan
-    from tiewise.workflows.analyse import Surroundings
 
-POLICIES = ("uniform", "balanced", "informative")
 BETTER = (72, 77, 82)
 """How often the better of two independent items is chosen at α² = 1, 2 and 4: a test has it."""
 SPREAD_HELP = (
@@ -41,7 +41,7 @@ SPREAD_HELP = (
 @click.option("--tie-tendency", type=float, help="threshold δ; 0: no ties  [default: 0.5]")
 @click.option("--ties", type=float, help="instead: share of random pairs that are called equal")
 @click.option("--spread", type=POSITIVE, help=SPREAD_HELP.format(*BETTER))
-@click.option("--policy", type=click.Choice(POLICIES), help="which pairs are shown")
+@click.option("--policy", type=click.Choice(tuple(POLICIES)), help="which pairs are shown")
 @click.option("--skip", type=float, help="share of pairs that are skipped  [default: 0]")
 @click.option("--reliability", type=float, help="how reliable it is to be  [default: 0.8]")
 @click.option("--top", type=int, help="k of 'top k'  [default: 5]")
@@ -56,122 +56,122 @@ SPREAD_HELP = (
 @click.option("--force", is_flag=True, help="begin anew, whatever is there")
 @click.option("--json", "as_json", is_flag=True, help="print plan.json instead of a table")
 @DATABASE
-def plan(**given: Any) -> None:
+def plan(**options: Any) -> None:
     """Say how many comparisons a study needs, by simulating studies like it.
 
     Say what is compared (--areas, --edges, --items or --from) and by whom (--judges, --per-judge
     or both). A run with --out that was stopped goes on where it was.
     """
-    from tiewise.planning.folder import told
-    from tiewise.planning.terminal import tell
+    from tiewise.planning.folder import plan_dict
+    from tiewise.planning.terminal import print_plan
 
-    design, wanted = _asked(given)
-    out = given["out"]
+    design, reliability = _read_design(options)
+    out = options["out"]
     try:
-        found = _simulated(design, wanted, given)
+        result = _simulate(design, reliability, options)
     except KeyboardInterrupt:
-        kept = "what is done is kept: the same command" if out else "with --out, such a run"
-        click.echo(f"tiewise: stopped; {kept} goes on", err=True)
+        which = "what is done is kept: the same command" if out else "with --out, such a run"
+        click.echo(f"tiewise: stopped; {which} goes on", err=True)
         click.get_current_context().exit(130)
-    if given["as_json"]:
-        click.echo(json.dumps(told(found), indent=2, ensure_ascii=False))
+    if options["as_json"]:
+        click.echo(json.dumps(plan_dict(result), indent=2, ensure_ascii=False))
         return
-    tell(found)
+    print_plan(result)
     if out:
         click.echo(f"\nTable, picture and simulations in {out}")
 
 
-def _simulated(design: StudyDesign, wanted: float, given: dict[str, Any]) -> Plan:
-    from tiewise.jobs.run import Crew
+def _simulate(design: StudyDesign, reliability: float, options: dict[str, Any]) -> Plan:
+    from tiewise.jobs.run import WorkerPool
     from tiewise.planning.plan_study import plan_study
 
-    crew = Crew(given["workers"] or os.cpu_count() or 1, given["dask"])
+    pool = WorkerPool(options["workers"] or os.cpu_count() or 1, options["dask"])
     with progress_bar() as progress:
         return plan_study(
-            design, reliability=wanted, precision=given["precision"], seed=given["seed"],
-            out=given["out"], force=given["force"], crew=crew, progress=progress,
+            design, reliability=reliability, precision=options["precision"], rng=options["seed"],
+            out=options["out"], force=options["force"], pool=pool, progress=progress,
         )  # fmt: skip
 
 
-class _Known(NamedTuple):
+class _Items(NamedTuple):
     """What is known of the items: who borders whom, groups, and judgements so far."""
 
     items: tuple[str, ...]
-    around: Surroundings
+    context: ItemContext
     groups: tuple[str, ...] | None
     before: Counts | None = None
     defaults: dict[str, Any] = {}  # noqa: RUF012  never written to
 
 
-def _asked(given: dict[str, Any]) -> tuple[StudyDesign, float]:
-    """The design that options speak of, and the reliability wanted."""
+def _read_design(options: dict[str, Any]) -> tuple[StudyDesign, float]:
+    """The design that options speak of, and the reliability to reach."""
     from tiewise.planning.design import SPREAD, StudyDesign
 
-    known = _known(given)
-    said = known.defaults | {
-        key: given[key] for key in ("judges", "per_judge", "policy", "reliability", "knows")
-        if given[key] is not None
+    known = _read_items(options)
+    values = known.defaults | {
+        key: options[key] for key in ("judges", "per_judge", "policy", "reliability", "knows")
+        if options[key] is not None
     }  # fmt: skip
-    _refuse_from(given)
-    spread = SPREAD if given["spread"] is None else given["spread"]
-    wanted = said.pop("reliability", 0.8)
+    _refuse_from(options)
+    spread = SPREAD if options["spread"] is None else options["spread"]
+    reliability = values.pop("reliability", 0.8)
     design = StudyDesign(
-        items=known.items, graph=known.around.graph, groups=known.groups, before=known.before,
-        spread=spread, tie=_tie(given, known, spread), skip=given["skip"] or 0.0, top=given["top"],
-        **{key: said[key] for key in said if key != "ties"},
+        items=known.items, graph=known.context.graph, groups=known.groups, before=known.before,
+        spread=spread, tie=_tie(options, known, spread), skip=options["skip"] or 0.0,
+        top=options["top"], **{key: values[key] for key in values if key != "ties"},
     )  # fmt: skip
-    return design, wanted
+    return design, reliability
 
 
-def _refuse_from(given: dict[str, Any]) -> None:
-    if given["source"] is None:
+def _refuse_from(options: dict[str, Any]) -> None:
+    if options["source"] is None:
         return
     for option in ("spread", "tie_tendency", "ties"):
-        if given[option] is not None:
+        if options[option] is not None:
             raise InputError(
                 f"--{option.replace('_', '-')} is learnt from the judgements given with --from; "
                 "leave it out"
             )
 
 
-def _tie(given: dict[str, Any], known: _Known, spread: float) -> float:
+def _tie(options: dict[str, Any], known: _Items, spread: float) -> float:
     from tiewise.model.quality_priors import Independent, Network
-    from tiewise.planning.design import TIE, threshold
+    from tiewise.planning.design import TIE, tie_for_share
 
-    if given["tie_tendency"] is not None and given["ties"] is not None:
+    if options["tie_tendency"] is not None and options["ties"] is not None:
         raise InputError("--tie-tendency and --ties say the same thing; leave one of them out")
-    if given["ties"] is not None:
-        graph = known.around.graph
+    if options["ties"] is not None:
+        graph = known.context.graph
         prior = Independent(known.items) if graph is None else Network(graph)
-        return threshold(given["ties"], prior, len(known.items), spread)
-    if given["tie_tendency"] is not None:
-        return float(given["tie_tendency"])
+        return tie_for_share(options["ties"], prior, len(known.items), spread)
+    if options["tie_tendency"] is not None:
+        return float(options["tie_tendency"])
     return TIE if known.defaults.get("ties", True) else 0.0
 
 
 # What is compared.
 
 
-def _known(given: dict[str, Any]) -> _Known:
-    ways = {"--areas": given["areas"], "--edges": given["edges"], "--items": given["items"]}
+def _read_items(options: dict[str, Any]) -> _Items:
+    ways = {"--areas": options["areas"], "--edges": options["edges"], "--items": options["items"]}
     named = [way for way, value in ways.items() if value is not None]
-    source = given["source"]
+    source = options["source"]
     if len(named) > 1:
         raise InputError(f"{' and '.join(named)} both say what is compared; leave one out")
     if source is None and not named:
         raise InputError("say what is compared: --areas, --edges, --items, or --from a study")
-    if source is not None and given["items"] is not None:
+    if source is not None and options["items"] is not None:
         raise InputError("--from knows its items; leave --items out")
     if source is not None and is_study(source):
-        return _of_study(source, given)
-    around = surroundings(given | {"names": None, "matrix": None})
+        return _read_study(source, options)
+    context = read_context(options | {"names": None, "matrix": None})
     before = None if source is None else _counts(source)
-    if given["items"] is not None:
-        items = tuple(str(k + 1) for k in range(given["items"]))
+    if options["items"] is not None:
+        items = tuple(str(k + 1) for k in range(options["items"]))
     else:
-        items = around.items or (before.items if before is not None else ())
-    groups = None if around.areas is None else around.areas.groups
-    return _Known(items, around, groups, before, _default_ties(before))
+        items = context.items or (before.items if before is not None else ())
+    groups = None if context.areas is None else context.areas.groups
+    return _Items(items, context, groups, before, _default_ties(before))
 
 
 def _counts(path: str) -> Counts:
@@ -184,25 +184,25 @@ def _default_ties(before: Counts | None) -> dict[str, Any]:
     return {} if before is None else {"ties": before.total_ties > 0}
 
 
-def _of_study(folder: str, given: dict[str, Any]) -> _Known:
+def _read_study(folder: str, options: dict[str, Any]) -> _Items:
     """A study that runs: its items, map, judgements, and what its settings ask for."""
     from tiewise.study.export import comparisons
 
-    if given["areas"] or given["edges"]:
+    if options["areas"] or options["edges"]:
         raise InputError(f"{folder} has a map of its own, if any; leave --areas and --edges out")
-    with opened(folder, given["database"]) as (study, store):
-        told = comparisons(store)
-    recipe, settings = study.recipe(), study.settings
-    land = {"areas": str(recipe.areas), "id_": recipe.id} if recipe.areas else {}
-    around = surroundings(given | land | {"names": None, "matrix": None})
-    items = around.items or tuple(study.items)
+    with opened(folder, options["database"]) as (study, store):
+        judgements = comparisons(store)
+    recipe, settings = study.fit_inputs(), study.settings
+    map_file = {"areas": str(recipe.areas), "id_": recipe.id} if recipe.areas else {}
+    context = read_context(options | map_file | {"names": None, "matrix": None})
+    items = context.items or tuple(study.items)
     groups = tuple(study.items[item].group if item in study.items else "" for item in items)
     defaults = {
         "per_judge": settings.study.target, "policy": settings.pairing.policy,
         "reliability": settings.study.reliability, "ties": recipe.ties,
     }  # fmt: skip
-    counts = told.counts().pooled()
-    return _Known(items, around, groups if study.groups else None, counts, defaults)
+    counts = judgements.counts().pooled()
+    return _Items(items, context, groups if study.groups else None, counts, defaults)
 
 
 COMMANDS = (plan,)

@@ -14,10 +14,10 @@ from tiewise.cli.study import DATABASE, FOLDER, opened
 @DATABASE
 def invite_researcher(folder: str, name: str, url: str, database: str | None) -> None:
     """Print a one-time link with which a researcher signs in. It is shown now and never again."""
-    from tiewise.study.researcher_store import Ledger
+    from tiewise.study.researcher_store import ResearcherStore
 
     with opened(folder, database) as (_, store):
-        secret = Ledger(store).invite_researcher(name)
+        secret = ResearcherStore(store).invite_researcher(name)
     click.echo(f"{url.rstrip('/')}/sign-in/{secret}")
 
 
@@ -28,13 +28,14 @@ def invite_researcher(folder: str, name: str, url: str, database: str | None) ->
 @DATABASE
 def phase(folder: str, phase: str | None, reason: str, database: str | None) -> None:
     """Say whether the study is open, paused or closed; or make it so."""
-    from tiewise.study.researcher_store import Ledger, Phase
+    from tiewise.study.researcher_store import ResearcherStore
+    from tiewise.study.values import Phase
 
     with opened(folder, database) as (_, store):
-        ledger = Ledger(store)
+        researchers = ResearcherStore(store)
         if phase is not None:
-            ledger.set_phase(Phase(phase), why=reason)
-        click.echo(ledger.phase())
+            researchers.set_phase(Phase(phase), why=reason)
+        click.echo(researchers.phase())
 
 
 @click.command("api-token")
@@ -46,11 +47,12 @@ def api_token(folder: str, label: str, days: int | None, database: str | None) -
     """Print a token with which a program reads the study. It is shown now and never again."""
     from datetime import timedelta
 
-    from tiewise.study.researcher_store import Ledger, Opens
+    from tiewise.study.researcher_store import ResearcherStore
+    from tiewise.study.values import TokenPurpose
 
     lasts = timedelta(days=days) if days else None
     with opened(folder, database) as (_, store):
-        click.echo(Ledger(store).make_pass(Opens.API, label=label, lasts=lasts))
+        click.echo(ResearcherStore(store).make_token(TokenPurpose.API, label=label, lasts=lasts))
 
 
 @click.command()
@@ -60,10 +62,10 @@ def api_token(folder: str, label: str, days: int | None, database: str | None) -
 @DATABASE
 def exclude(folder: str, judge: str, reason: str, database: str | None) -> None:
     """Leave the judgements of JUDGE out of fits; they stay where they are."""
-    from tiewise.study.researcher_store import Ledger
+    from tiewise.study.researcher_store import ResearcherStore
 
     with opened(folder, database) as (_, store):
-        Ledger(store).exclude(judge, reason)
+        ResearcherStore(store).exclude(judge, reason)
     click.echo(f"{judge} is left out of fits; tiewise include {folder} {judge} takes it back")
 
 
@@ -74,10 +76,10 @@ def exclude(folder: str, judge: str, reason: str, database: str | None) -> None:
 @DATABASE
 def include(folder: str, judge: str, reason: str, database: str | None) -> None:
     """Let the judgements of JUDGE count again."""
-    from tiewise.study.researcher_store import Ledger
+    from tiewise.study.researcher_store import ResearcherStore
 
     with opened(folder, database) as (_, store):
-        Ledger(store).include(judge, reason)
+        ResearcherStore(store).include(judge, reason)
     click.echo(f"{judge} counts")
 
 

@@ -13,7 +13,7 @@ from tiewise.errors import InputError
 
 if TYPE_CHECKING:
     from tiewise.data.comparisons import Comparisons
-    from tiewise.study.judge_store import Store
+    from tiewise.study.judge_store import JudgeStore
     from tiewise.study.study import Study
 
 FOLDER = click.argument("folder", metavar="DIR")
@@ -25,7 +25,7 @@ DATABASE = click.option(
 
 
 @contextmanager
-def opened(folder: str, database: str | None) -> Iterator[tuple[Study, Store]]:
+def opened(folder: str, database: str | None) -> Iterator[tuple[Study, JudgeStore]]:
     """A study and its database."""
     from tiewise.study.study import Study
 
@@ -42,32 +42,32 @@ def is_study(path: str) -> bool:
     return Path(path, "study.toml").is_file()
 
 
-def to_fit(folder: str, given: dict[str, Any]) -> tuple[Comparisons, dict[str, Any]]:
+def to_fit(folder: str, options: dict[str, Any]) -> tuple[Comparisons, dict[str, Any]]:
     """The judgements of a study, and the options of a fit as its settings say them.
 
     What was said on the command line has the last word.
     """
     from tiewise.study.export import comparisons, judge_columns
-    from tiewise.study.researcher_store import Ledger
+    from tiewise.study.researcher_store import ResearcherStore
 
-    with opened(folder, given["database"]) as (study, store):
-        told, excluded = comparisons(store), Ledger(store).excluded()
-        if given.get("judge_groups") and not given["judges"]:
-            given = given | {"judges": judge_columns(study, store)}
+    with opened(folder, options["database"]) as (study, store):
+        judgements, excluded = comparisons(store), ResearcherStore(store).excluded()
+        if options.get("judge_groups") and not options["judges"]:
+            options = options | {"judges": judge_columns(study, store)}
     if excluded:
         click.echo(f"Left out, as a researcher decided: {_judges(len(excluded))}", err=True)
-    about, recipe = study.settings.study, study.recipe()
-    said: dict[str, str | None] = {
+    about, recipe = study.settings.study, study.fit_inputs()
+    settings: dict[str, str | None] = {
         "question": about.question, "higher": about.higher, "lower": about.lower,
         "noun": about.noun, "names": str(study.folder / "items.csv"),
         "out": str(study.folder / "results"),
     }  # fmt: skip
-    if recipe.areas and not given["edges"] and not given["areas"]:
-        said |= {"areas": str(recipe.areas), "id_": recipe.id}
-    known = {key: given[key] or value for key, value in said.items()}
+    if recipe.areas and not options["edges"] and not options["areas"]:
+        settings |= {"areas": str(recipe.areas), "id_": recipe.id}
+    known = {key: options[key] or value for key, value in settings.items()}
     # Where judges could not call a tie, there is none to model.
-    no_ties = given["no_ties"] or not (recipe.ties or given["tie_prior"])
-    return told, given | known | {"no_ties": no_ties}
+    no_ties = options["no_ties"] or not (recipe.ties or options["tie_prior"])
+    return judgements, options | known | {"no_ties": no_ties}
 
 
 def _judges(number: int) -> str:
@@ -90,11 +90,11 @@ def _judges(number: int) -> str:
     "--target", type=click.IntRange(1), default=30, show_default=True,
     help="comparisons asked of each judge",
 )  # fmt: skip
-def new(folder: str, id_: str | None, **given: Any) -> None:
+def new(folder: str, id_: str | None, **options: Any) -> None:
     """Make a study in the new folder DIR, from a map or a list of items."""
-    from tiewise.study.create import new_study
+    from tiewise.study.create import create_study
 
-    study = new_study(folder, id=id_, **given)
+    study = create_study(folder, id=id_, **options)
     groups = f" in {len(study.groups)} groups" if study.groups else ""
     click.echo(f"{len(study.items)} items{groups} in {folder}")
     click.echo(f"Edit {study.folder / 'study.toml'}, then: tiewise check {folder}")
@@ -107,12 +107,12 @@ def check(folder: str, database: str | None) -> None:
     """Say what is wrong with the study in DIR, key by key."""
     from tiewise.study.create import check_study
 
-    found = check_study(folder, database)
-    for problem in found:
+    problems = check_study(folder, database)
+    for problem in problems:
         click.echo(problem)
-    if found:
+    if problems:
         raise InputError(
-            f"{len(found)} thing{'s'[: len(found) > 1]} to mend in {folder}, as said above"
+            f"{len(problems)} thing{'s'[: len(problems) > 1]} to mend in {folder}, as said above"
         )
     click.echo(f"All is well. Start it with: tiewise serve {folder}")
 
@@ -131,16 +131,16 @@ def check(folder: str, database: str | None) -> None:
 )  # fmt: skip
 @click.option("--sign-in-link", is_flag=True, help="print a one-time link for a researcher")
 @click.option("--no-live", is_flag=True, help="fit nothing while the site runs")
-def serve(folders: tuple[str, ...], sign_ups: int, no_live: bool, **given: Any) -> None:
+def serve(folders: tuple[str, ...], sign_ups: int, no_live: bool, **options: Any) -> None:
     """Run the site of the study in DIR and print the judges' link.
 
     With several, or a folder that holds several, each is below its folder's name.
     """
-    from tiewise.web.security import Limit, Limits
-    from tiewise.web.serve import serve as run
+    from tiewise.web.security import RateLimit, RateLimits
+    from tiewise.web.server import serve as run
 
-    limits = Limits(sign_ups=Limit(sign_ups, 600))
-    run(*folders, **given, limits=limits, live=not no_live, say=click.echo)
+    limits = RateLimits(sign_ups=RateLimit(sign_ups, 600))
+    run(*folders, **options, limits=limits, live=not no_live, write_line=click.echo)
 
 
 @click.command()
@@ -177,10 +177,10 @@ def export(folder: str, out: str | None, database: str | None) -> None:
 @DATABASE
 def import_(folder: str, file: str, database: str | None) -> None:
     """Bring judgements in FILE, from elsewhere, into the study in DIR."""
-    from tiewise.study.export import bring_in
+    from tiewise.study.export import import_file
 
     with opened(folder, database) as (study, store):
-        number = bring_in(study, store, file)
+        number = import_file(study, store, file)
     click.echo(f"{number} judgements brought into {folder}")
 
 

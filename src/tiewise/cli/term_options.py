@@ -36,6 +36,6 @@ def with_terms(command: Command) -> Command:
     return command
 
 
-def terms(given: dict[str, Any]) -> dict[str, Any]:
+def terms(options: dict[str, Any]) -> dict[str, Any]:
     """What was asked for, as `analyse` takes it."""
-    return {name: given[name] for name in NAMES}
+    return {name: options[name] for name in NAMES}

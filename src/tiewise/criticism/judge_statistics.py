@@ -1,78 +1,58 @@
-"""Each judge in figures: how much, how fast, how alike the others, and what is worth a look."""
+"""Statistics of each judge: counts and shares, agreement with the others, and flags."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.criticism.judge_flags import Figures, flags
-from tiewise.criticism.leave_own_out import Belief, Surprise, surprise
+from tiewise.criticism.judge_flags import JudgeFigures, flags
+from tiewise.criticism.leave_own_out import Agreement, GaussianPosterior, leave_own_out
+from tiewise.data.answers import FIRST, SECOND, TIE, on_scale
+from tiewise.posterior.judgement_record import JudgementTable
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Yes = NDArray[np.bool_]
+Mask = NDArray[np.bool_]
 
-LEFT, TIE, RIGHT, SKIP = range(4)
-"""How outcomes are numbered."""
-FEWEST_JUDGES = 5
-"""Judges from whom on there is something like a usual judge."""
+MIN_JUDGES = 5
+"""Judges from whom on the median judge means something."""
 
 
-class Said(NamedTuple):
-    """Judgements, oldest first, one entry each: by whom, of what, and what was said.
-
-    `judge`, `left` and `right` are positions in lists of judges and items, items -1 where the fit
-    does not know them; `repeat` where the pair was shown once more on purpose; seconds are NaN
-    where nobody knows how long it took.
-    """
-
-    judge: Integers
-    left: Integers
-    right: Integers
-    outcome: Integers
-    repeat: Yes
-    seconds: Floats
-
-    def where(self, which: Yes | Integers) -> Said:
-        """Some of them."""
-        return Said(
-            self.judge[which], self.left[which], self.right[which], self.outcome[which],
-            self.repeat[which], self.seconds[which],
-        )  # fmt: skip
-
-
-def judge_rows(
-    judges: Sequence[str], said: Said, belief: Belief | None, excluded: Yes
+def judge_statistics(
+    judges: Sequence[str],
+    table: JudgementTable,
+    posterior: GaussianPosterior | None,
+    excluded: Mask,
 ) -> list[dict[str, Any]]:
-    """A row for each judge who said something, figures first, flags in words at the end.
+    """A row for each judge with a judgement: statistics first, flags in words at the end.
 
-    `belief` is the posterior from the judgements of all who are not `excluded`; without it, what
-    needs one is left empty. docs/live.md says what each figure means.
+    `posterior` is that of the judgements of all who are not `excluded`; without it, what needs one
+    is left empty. docs/live.md explains each statistic.
     """
     size = len(judges)
-    compared = said.where(said.outcome != SKIP)
+    compared = table.where(on_scale(table.answer))
     number, skips = (
         _per_judge(compared.judge, size),
-        _per_judge(said.judge, size) - _per_judge(compared.judge, size),
+        _per_judge(table.judge, size) - _per_judge(compared.judge, size),
     )
-    figures = Figures(
+    figures = JudgeFigures(
         comparisons=number,
         skips=skips,
-        ties=_per_judge(compared.judge[compared.outcome == TIE], size),
-        lefts=_per_judge(compared.judge[compared.outcome == LEFT], size),
-        seconds=_medians(said, size),
-        **_alike(compared, belief, excluded)._asdict(),
+        ties=_per_judge(compared.judge[compared.answer == TIE], size),
+        lefts=_per_judge(compared.judge[compared.answer == FIRST], size),
+        seconds=_medians(table, size),
+        **_agreement(compared, posterior, excluded)._asdict(),
         **_repeats(compared, size),
     )
-    found = flags(figures, counted=~excluded)
-    there = np.flatnonzero(number + skips > 0).tolist()
+    flags_of = flags(figures, counted=~excluded)
+    present = np.flatnonzero(number + skips > 0).tolist()
     return [
-        _row(judges[k], figures.of(k)) | {"excluded": bool(excluded[k]), "flags": found[k]}
-        for k in there
+        _row(judges[k], figures.of(k)) | {"excluded": bool(excluded[k]), "flags": flags_of[k]}
+        for k in present
     ]
 
 
@@ -80,9 +60,9 @@ def _per_judge(judge: Integers, size: int) -> Integers:
     return np.bincount(judge, minlength=size)
 
 
-def _medians(said: Said, size: int) -> Floats:
+def _medians(table: JudgementTable, size: int) -> Floats:
     """The median of every judge's seconds."""
-    known = said.where(~np.isnan(said.seconds))
+    known = table.where(~np.isnan(table.seconds))
     seconds = known.seconds[np.lexsort((known.seconds, known.judge))]
     number = _per_judge(known.judge, size)
     begin = np.cumsum(number) - number
@@ -93,7 +73,7 @@ def _medians(said: Said, size: int) -> Floats:
     return out
 
 
-def _repeats(compared: Said, size: int) -> dict[str, Integers]:
+def _repeats(compared: JudgementTable, size: int) -> dict[str, Integers]:
     """How many pairs each judge was shown once more and compared, and how many alike."""
     low = np.minimum(compared.left, compared.right)
     high = np.maximum(compared.left, compared.right)
@@ -107,7 +87,7 @@ def _repeats(compared: Said, size: int) -> dict[str, Integers]:
         rows.repeat[1:] & (rows.judge[1:] == rows.judge[:-1])
         & (low[1:] == low[:-1]) & (high[1:] == high[:-1])
     )  # fmt: skip
-    chosen = np.select([rows.outcome == LEFT, rows.outcome == RIGHT], [rows.left, rows.right], -1)
+    chosen = np.select([rows.answer == FIRST, rows.answer == SECOND], [rows.left, rows.right], -1)
     alike = again.copy()
     alike[1:] &= chosen[1:] == chosen[:-1]
     return {
@@ -116,40 +96,42 @@ def _repeats(compared: Said, size: int) -> dict[str, Integers]:
     }
 
 
-def _alike(compared: Said, belief: Belief | None, excluded: Yes) -> Surprise:
-    """How alike the others each judge is; NaN where there are no others."""
+def _agreement(
+    compared: JudgementTable, posterior: GaussianPosterior | None, excluded: Mask
+) -> Agreement:
+    """Agreement of each judge with the others; NaN where there are no others."""
     size = len(excluded)
     known = compared.where((compared.left >= 0) & (compared.right >= 0))
-    if belief is None or not len(known.judge):
-        return Surprise(*np.full((3, size), np.nan))
+    if posterior is None or not len(known.judge):
+        return Agreement(*np.full((3, size), np.nan))
     rows = known.where(np.argsort(known.judge, kind="stable"))
-    found = surprise(belief, rows.judge, rows.left, rows.right, rows.outcome, ~excluded)
+    agreement = leave_own_out(posterior, rows.judge, rows.left, rows.right, rows.answer, ~excluded)
     number = _per_judge(rows.judge, size)
     counting = (number > 0) & ~excluded
     alone = counting & (counting.sum() == 1)
-    out = [np.where(alone, np.nan, column) for column in found]
-    return Surprise(out[0], out[1], _against_the_usual(out[2], number, counting))
+    out = [np.where(alone, np.nan, column) for column in agreement]
+    return Agreement(out[0], out[1], _standardise(out[2], number, counting))
 
 
-def _against_the_usual(score: Floats, number: Integers, counting: Yes) -> Floats:
-    """Misfit: by how many standard deviations answers are less likely than those of a usual judge.
+def _standardise(score: Floats, number: Integers, counting: Mask) -> Floats:
+    """Misfit: minus the score, relative to the median judge and to the spread over judges.
 
-    A few who click at random make the model expect less of everybody, and everybody else look
-    better than expected; judges who differ more than the model thinks make all look worse.
+    Some who answer at random make the model expect less of everybody, so that all others look
+    better than expected; judges who differ more than the model allows for make all look worse.
     """
     root = np.sqrt(np.maximum(number, 1))
     each = (score / root)[counting & ~np.isnan(score)]
-    if len(each) < FEWEST_JUDGES:
+    if len(each) < MIN_JUDGES:
         return -score
-    usual = np.median(each)
-    apart = score - usual * root
-    some = apart[counting & ~np.isnan(score)]
+    median = np.median(each)
+    deviation = score - median * root
+    some = deviation[counting & ~np.isnan(score)]
     spread = 1.4826 * float(np.median(np.abs(some)))
-    out: Floats = -apart / max(spread, 1.0)
+    out: Floats = -deviation / max(spread, 1.0)
     return out
 
 
-def _row(judge: str, one: Figures) -> dict[str, Any]:
+def _row(judge: str, one: JudgeFigures) -> dict[str, Any]:
     comparisons, skips, ties = int(one.comparisons), int(one.skips), int(one.ties)
     misfit = float(one.score)
     return {

@@ -1,9 +1,9 @@
-"""What the other judges say of a judge's pairs: the posterior without the judge's own answers.
+"""Each judge against the posterior without the judge's own answers, by a Gaussian approximation.
 
-A judge's own answers draw the posterior towards them, which among some twenty judges hides part of
-what is amiss. Taking them out by a fit for each would take minutes. Here the posterior of the
-differences in quality of the judge's pairs is taken to be Gaussian, each answer a quadratic around
-its middle, and one subtracted from the other (docs/live.md says how well that works).
+A judge's own answers pull the posterior towards them, which among some twenty judges hides part of
+a misfit. Fitting again without each judge would take minutes. Here the posterior of the differences
+in quality of the judge's pairs is approximated by a Gaussian, the log likelihood of each answer by
+a quadratic, and one is subtracted from the other (docs/live.md says how accurate that is).
 """
 
 from __future__ import annotations
@@ -14,93 +14,97 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.model.bradley_terry import BradleyTerry, answer_probabilities
+from tiewise.data.answers import FIRST, TIE
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.likelihood import answer_probabilities
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 STEP = 1e-2
-"""In quality, for derivatives."""
-TAKEN_OUT = 0.95
-"""Share of a judge's answers that is taken out: where one judge gave them all, something stays."""
-AT_ONCE = 2_000_000
-"""Entries of the matrices worked on together."""
+"""Step in quality of numerical derivatives."""
+REMOVED_SHARE = 0.95
+"""Weight with which a judge's answers are removed: where one judge gave all, some must stay."""
+BATCH_ENTRIES = 2_000_000
+"""Entries of the covariance matrices held in memory at once."""
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
-class Belief(NamedTuple):
-    """A posterior in short: means and covariance of quality, and the threshold δ."""
+class GaussianPosterior(NamedTuple):
+    """A Gaussian approximation: means and covariance of quality, and the threshold δ."""
 
     mean: Floats
     covariance: Floats
     tie: float
 
     @classmethod
-    def at_peak(cls, model: BradleyTerry, quality: Floats, tie: float, alpha: float) -> Belief:
-        """Around the mode given α, where taking all answers out again leaves just the prior."""
+    def at_mode(
+        cls, model: BradleyTerry, quality: Floats, tie: float, alpha: float
+    ) -> GaussianPosterior:
+        """At the mode given α; removing all answers from it leaves the prior exactly."""
         factor = model.factor
-        inner = model.curvature(quality, tie).through(factor)
+        inner = model.negative_hessian(quality, tie).through(factor)
         inner[np.diag_indices(len(inner))] += alpha**-2.0
         spread: Floats = np.linalg.inv(inner).astype(np.float64, copy=False)
         wide: Floats = spread if factor is None else factor @ spread @ factor.T
         return cls(quality, wide, tie)
 
     @classmethod
-    def of(cls, quality: Floats, tie: Floats) -> Belief:
-        """From draws (draws, items) and (draws), of which α is one more thing not known."""
+    def from_draws(cls, quality: Floats, tie: Floats) -> GaussianPosterior:
+        """From draws (draws, items) and (draws), over which α varies, too."""
         centred = quality - quality.mean(axis=1, keepdims=True)
         mean = centred.mean(axis=0)
         centred -= mean
         return cls(mean, centred.T @ centred / max(len(centred) - 1, 1), float(tie.mean()))
 
 
-class Surprise(NamedTuple):
-    """How a judge's answers stand to what the others lead to expect; arrays along judges."""
+class Agreement(NamedTuple):
+    """How well each judge's answers agree with the posterior of the others; arrays over judges."""
 
     agreed: Floats
-    """Share of decided comparisons in which they chose what the others have higher."""
+    """Share of decided comparisons in which the item was chosen that the others rate higher."""
     expected: Floats
-    """The same as it would be for somebody who judges as the others do."""
+    """The same share expected of a judge who follows the model."""
     score: Floats
-    """Log probability of their answers, less what was to be expected, in standard deviations."""
+    """Log probability of the answers, less its expectation, in standard deviations."""
 
 
-class _Pairs(NamedTuple):
-    """Judges side by side, each with as many places for pairs; `there` where there is one."""
+class _PairBatch(NamedTuple):
+    """Pairs of several judges (judges, pairs), padded; `present` where there is a pair."""
 
     left: Integers
     right: Integers
     answer: Integers
-    there: NDArray[np.bool_]
-    taken_out: Floats
+    present: NDArray[np.bool_]
+    removed: Floats
 
 
-def surprise(
-    belief: Belief, judge: Integers, left: Integers, right: Integers, answer: Integers,
-    counted: NDArray[np.bool_], *, most: int = 500,
-) -> Surprise:  # fmt: skip
-    """How every judge's answers (0 left, 1 equal, 2 right) stand to what the others say.
+def leave_own_out(
+    posterior: GaussianPosterior, judge: Integers, left: Integers, right: Integers,
+    answer: Integers, counted: NDArray[np.bool_], *, most: int = 500,
+) -> Agreement:  # fmt: skip
+    """Agreement of every judge's answers with the posterior of the other judges.
 
-    Rows are in order of judges, who are numbered from 0; `counted` says which of them the belief
-    rests on. Of a judge with more than `most` comparisons the last ones are looked at.
+    Rows are in order of judges, who are numbered from 0; `counted` says whose answers are in the
+    posterior. Of a judge with more than `most` comparisons only the last ones are used.
     """
     out = np.full((3, len(counted)), np.nan)
     for who, rows in _batches(np.bincount(judge, minlength=len(counted)), most):
-        there = rows >= 0
-        pairs = _Pairs(
-            np.where(there, left[rows], 0), np.where(there, right[rows], 0),
-            np.where(there, answer[rows], 0), there,
-            np.where(counted[who], TAKEN_OUT, 0.0)[:, None] * there,
+        present = rows >= 0
+        pairs = _PairBatch(
+            np.where(present, left[rows], 0), np.where(present, right[rows], 0),
+            np.where(present, answer[rows], 0), present,
+            np.where(counted[who], REMOVED_SHARE, 0.0)[:, None] * present,
         )  # fmt: skip
-        out[:, who] = _looked_at(belief, pairs)
-    return Surprise(*out)
+        out[:, who] = _agreement(posterior, pairs)
+    return Agreement(*out)
 
 
 def _batches(number: Integers, most: int) -> Iterator[tuple[Integers, Integers]]:
-    """Judges of about as many comparisons together, with the rows of each; -1 where there is none.
+    """Judges with similar numbers of comparisons, and the rows of each, padded with -1.
 
-    `number` are the comparisons of each judge, whose rows follow each other.
+    `number` are the comparisons of each judge, whose rows are consecutive.
     """
     ends = np.cumsum(number)
     size = np.minimum(number, most)
@@ -109,7 +113,7 @@ def _batches(number: Integers, most: int) -> Iterator[tuple[Integers, Integers]]
     while len(order):
         # From the largest down; the others of a batch are at least three quarters of its size.
         widest = int(size[order[-1]])
-        room = max(AT_ONCE // widest**2, 1)
+        room = max(BATCH_ENTRIES // widest**2, 1)
         some = order[-room:]
         some = some[size[some] * 4 >= widest * 3]
         order = order[: len(order) - len(some)]
@@ -118,41 +122,45 @@ def _batches(number: Integers, most: int) -> Iterator[tuple[Integers, Integers]]
         yield some, np.where(back < size[some][:, None], rows, -1)
 
 
-def _looked_at(belief: Belief, pairs: _Pairs) -> Floats:
-    gap, spread = _without_own(belief, pairs)
-    tie = belief.tie
-    width = np.sqrt(np.maximum(np.einsum("jkk->jk", spread), 1e-12))
-    chance = _chances(gap, width, tie)
-    lean = (_chances(gap + STEP, width, tie) - _chances(gap - STEP, width, tie)) / (2 * STEP)
-    decided = pairs.there & (pairs.answer != 1)
+def _agreement(posterior: GaussianPosterior, pairs: _PairBatch) -> Floats:
+    gap, covariance = _without_own(posterior, pairs)
+    tie = posterior.tie
+    width = np.sqrt(np.maximum(np.einsum("jkk->jk", covariance), 1e-12))
+    probability = _mean_probabilities(gap, width, tie)
+    slope = (
+        _mean_probabilities(gap + STEP, width, tie) - _mean_probabilities(gap - STEP, width, tie)
+    ) / (2 * STEP)
+    decided = pairs.present & (pairs.answer != TIE)
     number = np.maximum(decided.sum(axis=1), 1)
-    chosen = np.where(pairs.answer == 0, gap, -gap) > 0
+    chosen = np.where(pairs.answer == FIRST, gap, -gap) > 0
     agreed = (chosen & decided).sum(axis=1) / number
-    sure = np.maximum(chance[..., 0], chance[..., 2]) / (chance[..., 0] + chance[..., 2])
+    sure = np.maximum(probability[..., 0], probability[..., 2]) / (
+        probability[..., 0] + probability[..., 2]
+    )
     expected = (sure * decided).sum(axis=1) / number
     none = ~decided.any(axis=1)
     agreed[none] = expected[none] = np.nan
-    return np.stack([agreed, expected, _score(pairs, chance, lean, spread)])
+    return np.stack([agreed, expected, _score(pairs, probability, slope, covariance)])
 
 
-def _without_own(belief: Belief, pairs: _Pairs) -> tuple[Floats, Floats]:
-    """Differences of each judge's pairs and their covariance, the judge's own answers taken out."""
-    gap = belief.mean[pairs.left] - belief.mean[pairs.right]
-    spread = _covariances(belief.covariance, pairs)
+def _without_own(posterior: GaussianPosterior, pairs: _PairBatch) -> tuple[Floats, Floats]:
+    """Differences of each judge's pairs and their covariance, the judge's own answers removed."""
+    gap = posterior.mean[pairs.left] - posterior.mean[pairs.right]
+    covariance = _covariances(posterior.covariance, pairs)
     up, here, down = (
-        _log_chance(gap + step, belief.tie, pairs.answer) for step in (STEP, 0.0, -STEP)
+        _log_probability(gap + step, posterior.tie, pairs.answer) for step in (STEP, 0.0, -STEP)
     )
-    slope = pairs.taken_out * (up - down) / (2 * STEP)
-    bend = pairs.taken_out * np.maximum(-(up - 2 * here + down) / STEP**2, 0.0)
-    root = np.sqrt(bend)
-    inner = -root[:, :, None] * spread * root[:, None, :]
+    slope = pairs.removed * (up - down) / (2 * STEP)
+    curvature = pairs.removed * np.maximum(-(up - 2 * here + down) / STEP**2, 0.0)
+    root = np.sqrt(curvature)
+    inner = -root[:, :, None] * covariance * root[:, None, :]
     inner[:, np.arange(inner.shape[1]), np.arange(inner.shape[1])] += 1.0
-    half = spread * root[:, None, :]
-    wider = spread + half @ np.linalg.solve(inner, half.transpose(0, 2, 1))
+    half = covariance * root[:, None, :]
+    wider = covariance + half @ np.linalg.solve(inner, half.transpose(0, 2, 1))
     return gap - np.einsum("jkl,jl->jk", wider, slope), wider
 
 
-def _covariances(covariance: Floats, pairs: _Pairs) -> Floats:
+def _covariances(covariance: Floats, pairs: _PairBatch) -> Floats:
     """Covariance of the differences of each judge's pairs."""
     flat, size = covariance.ravel(), len(covariance)
     out = np.zeros((*pairs.left.shape, pairs.left.shape[1]))
@@ -162,33 +170,33 @@ def _covariances(covariance: Floats, pairs: _Pairs) -> Floats:
     return out
 
 
-def _log_chance(gap: Floats, tie: float, answer: Integers) -> Floats:
-    chance = np.choose(answer, answer_probabilities(gap, np.asarray(tie)))
-    return np.log(np.maximum(chance, 1e-300))
+def _log_probability(gap: Floats, tie: float, answer: Integers) -> Floats:
+    probability = np.choose(answer, answer_probabilities(gap, np.asarray(tie)))
+    return np.log(np.maximum(probability, 1e-300))
 
 
-def _chances(gap: Floats, width: Floats, tie: float) -> Floats:
-    """Chances of left, equal and right (..., 3), averaged over what is not known of the gap."""
+def _mean_probabilities(gap: Floats, width: Floats, tie: float) -> Floats:
+    """Probabilities of left, tie and right (..., 3), averaged over the posterior of the gap."""
     total = np.zeros((*gap.shape, 3))
     for node, weight in zip(NODES, WEIGHTS, strict=True):
         answers = answer_probabilities(gap + node * width, np.asarray(tie))
-        for k, chance in enumerate(answers):
-            total[..., k] += weight * chance
+        for k, probability in enumerate(answers):
+            total[..., k] += weight * probability
     return total
 
 
-def _score(pairs: _Pairs, chance: Floats, lean: Floats, spread: Floats) -> Floats:
+def _score(pairs: _PairBatch, probability: Floats, slope: Floats, covariance: Floats) -> Floats:
     """Log probability of the answers, less its mean, in standard deviations.
 
-    Answers vary by themselves, and together with what is not known of the qualities.
+    Answers vary on their own, and together with the uncertain qualities.
     """
-    log = np.log(np.maximum(chance, 1e-300))
-    mean = (chance * log).sum(axis=-1)
-    own = ((chance * log**2).sum(axis=-1) - mean**2) * pairs.there
-    said = np.take_along_axis(log, pairs.answer[..., None], axis=-1)[..., 0]
-    pull = (lean * log).sum(axis=-1) * pairs.there
-    shared = np.einsum("jk,jkl,jl->j", pull, spread, pull)
-    shared -= (pull**2 * np.einsum("jkk->jk", spread)).sum(axis=1)
+    log = np.log(np.maximum(probability, 1e-300))
+    mean = (probability * log).sum(axis=-1)
+    own = ((probability * log**2).sum(axis=-1) - mean**2) * pairs.present
+    answered = np.take_along_axis(log, pairs.answer[..., None], axis=-1)[..., 0]
+    sensitivity = (slope * log).sum(axis=-1) * pairs.present
+    shared = np.einsum("jk,jkl,jl->j", sensitivity, covariance, sensitivity)
+    shared -= (sensitivity**2 * np.einsum("jkk->jk", covariance)).sum(axis=1)
     variance = np.maximum(own.sum(axis=1) + shared, 1e-9)
-    out: Floats = ((said - mean) * pairs.there).sum(axis=1) / np.sqrt(variance)
+    out: Floats = ((answered - mean) * pairs.present).sum(axis=1) / np.sqrt(variance)
     return out

@@ -1,37 +1,38 @@
-"""Reliability by halves and by errors: would other judges give the same results?
+"""Split-half reliability over judges, and scale separation reliability.
 
-Judges are dealt into two halves at random, each half is fitted on its own, and the two sets of
-estimates are correlated; many times over. Spearman and Brown's formula takes the correlation of
-halves to that of wholes.
+Judges are split into two halves at random, each half is fitted on its own, and the two sets of
+estimates are correlated; many times over. The Spearman-Brown formula turns the correlation of
+halves into the reliability of the whole.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from tiewise.criticism.judge_influence import fewer
+from tiewise.criticism.judge_influence import restrict_to_judges
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.posterior.fit import ENGINES, fit
-from tiewise.posterior.judgement_record import Record
+from tiewise.posterior.fit import fit, make_engine
+from tiewise.posterior.judgement_record import JudgementRecord
 from tiewise.progress import Progress, no_progress
+from tiewise.randomness import RNGLike, as_seed
 
 Floats = NDArray[np.float64]
 
-FEWEST_JUDGES = 4
+MIN_JUDGES = 4
 SPLITS = 50
 DRAWS = 200
-"""Of a quick fit: only its mean is used."""
+"""Draws of each fit, of which only the mean is used."""
 
 
 @dataclass(frozen=True)
-class Reliability:
-    """How far the results would be the same again, each from 0 to 1; None where not known.
+class ReliabilityFigures:
+    """Measures of reliability, each from 0 to 1; None where not known.
 
     `posterior`: the share of the variance of quality that is known. `separation`: scale separation
     reliability, from maximum likelihood. `halves`: of random halves of judges, the median and the
@@ -48,7 +49,7 @@ class Reliability:
     consistency: float | None
 
 
-class Halves(NamedTuple):
+class SplitHalf(NamedTuple):
     """Split-half reliability over random halves of judges: median, and the middle 95 % of them."""
 
     reliability: float
@@ -59,46 +60,45 @@ class Halves(NamedTuple):
 
 def split_half(
     model: BradleyTerry,
-    record: Record,
+    record: JudgementRecord,
     *,
     splits: int = SPLITS,
-    seed: int = 1,
+    rng: RNGLike = 1,
     progress: Progress = no_progress,
-) -> Halves | None:
+) -> SplitHalf | None:
     """Split-half reliability over judges; None with fewer than four of them."""
-    there = np.unique(record.compared.judge)
-    if len(there) < FEWEST_JUDGES:
+    judges = np.unique(record.compared.judge)
+    if len(judges) < MIN_JUDGES:
         return None
-    rng = default_rng([seed, 17])
-    found = []
+    generator = default_rng([as_seed(rng), 17])
+    reliabilities = []
     for done in range(splits):
         progress("halves", done, splits)
-        found.append(spearman_brown(_one_split(model, record, there, rng)))
-    low, middle, high = np.quantile(found, (0.025, 0.5, 0.975))
-    return Halves(float(middle), float(low), float(high), splits)
+        reliabilities.append(spearman_brown(_one_split(model, record, judges, generator)))
+    low, middle, high = np.quantile(reliabilities, (0.025, 0.5, 0.975))
+    return SplitHalf(float(middle), float(low), float(high), splits)
 
 
 def _one_split(
-    model: BradleyTerry, record: Record, there: NDArray[np.int64], rng: Generator
+    model: BradleyTerry, record: JudgementRecord, judges: NDArray[np.int64], rng: Generator
 ) -> float:
     """Correlation of the estimates from two random halves of the judges."""
-    shuffled = rng.permutation(there)
-    sizes = len(record.judges)
+    shuffled = rng.permutation(judges)
+    middle = len(judges) // 2
     estimates = []
-    for half in (shuffled[: len(there) // 2], shuffled[len(there) // 2 :]):
-        judges = np.isin(np.arange(sizes), half)
-        engine: Any = ENGINES["laplace"]
-        quick = engine(draws=DRAWS, weighted=False)
-        tree = fit(fewer(model, record, judges), quick, seed=int(rng.integers(2**31)))
+    for half in (shuffled[:middle], shuffled[middle:]):
+        included = np.isin(np.arange(len(record.judges)), half)
+        quick = make_engine("laplace", draws=DRAWS, weighted=False)
+        tree = fit(restrict_to_judges(model, record, included), quick, rng=int(rng.integers(2**31)))
         quality = tree["posterior/quality"].to_numpy()[0]
         estimates.append((quality - quality.mean(axis=1, keepdims=True)).mean(axis=0))
     return float(np.corrcoef(*estimates)[0, 1])
 
 
-def classical(model: BradleyTerry) -> float:
-    """Scale separation reliability of estimates without a prior; NaN where some are not finite."""
+def separation_reliability(model: BradleyTerry) -> float:
+    """Scale separation reliability by maximum likelihood; NaN where estimates are not finite."""
     try:
-        tree = fit(model, ENGINES["maximum-likelihood"](), seed=1)
+        tree = fit(model, make_engine("maximum-likelihood"), rng=1)
     except InputError:  # items that won or lost everything, or were never compared
         return float("nan")
     estimate = tree["posterior/quality"].to_numpy()[0, 0]

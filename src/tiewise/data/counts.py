@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tiewise.errors import InputError
+from tiewise.text import some_names
 
 Integers = NDArray[np.int64]
 
@@ -76,11 +77,11 @@ class Counts:
         # One number per row sorts many times faster than three.
         code, row = np.unique(np.ravel_multi_index((low, high, group), shape), return_inverse=True)
         sums = [_sum_by(row, v, len(code)) for v in (wins_low, wins_high, tied)]
-        told = sums[0] + sums[1] + sums[2] > 0
-        keys = [np.asarray(k, np.int64) for k in np.unravel_index(code[told], shape)]
-        low_won, high_won, drawn = (s[told] for s in sums)
+        compared = sums[0] + sums[1] + sums[2] > 0
+        keys = [np.asarray(k, np.int64) for k in np.unravel_index(code[compared], shape)]
+        wins_low, wins_high, tied = (s[compared] for s in sums)
         return cls(
-            tuple(items), keys[0], keys[1], low_won, high_won, drawn, keys[2], tuple(strata),
+            tuple(items), keys[0], keys[1], wins_low, wins_high, tied, keys[2], tuple(strata),
             skips, judges, ordered=ordered,
         )  # fmt: skip
 
@@ -90,8 +91,8 @@ class Counts:
         lost = [item for item in self.items if item not in place]
         if lost:
             raise InputError(
-                f"{len(lost)} compared item(s) are not among the model's items: {some(lost)}; "
-                "add them to the map or edges, or take their comparisons out"
+                f"{len(lost)} compared item(s) are not among the model's items: "
+                f"{some_names(lost)}; add them to the map or edges, or take their comparisons out"
             )
         move = np.array([place[item] for item in self.items], np.int64)
         return Counts.of(
@@ -130,10 +131,10 @@ class Counts:
         """The counts of some strata alone, in the order given."""
         place = {name: k for k, name in enumerate(strata)}
         move = np.array([place.get(name, -1) for name in self.strata], np.int64)
-        kept = move[self.stratum] >= 0
-        columns = [getattr(self, name)[kept] for name in COLUMNS if name != "stratum"]
+        inside = move[self.stratum] >= 0
+        columns = [getattr(self, name)[inside] for name in COLUMNS if name != "stratum"]
         return Counts.of(
-            self.items, *columns, stratum=move[self.stratum[kept]], strata=strata,
+            self.items, *columns, stratum=move[self.stratum[inside]], strata=strata,
             skips=self.skips, judges=self.judges, ordered=self.ordered,
         )  # fmt: skip
 
@@ -157,9 +158,9 @@ class Counts:
 
     def per_item(self) -> Integers:
         """Number of comparisons each item took part in."""
-        told = self.wins_first + self.wins_second + self.ties
-        return _sum_by(self.first, told, len(self.items)) + _sum_by(
-            self.second, told, len(self.items)
+        comparisons = self.wins_first + self.wins_second + self.ties
+        return _sum_by(self.first, comparisons, len(self.items)) + _sum_by(
+            self.second, comparisons, len(self.items)
         )
 
     def successes(self) -> tuple[Integers, Integers]:
@@ -210,20 +211,14 @@ def _sum_by(row: Integers, values: Integers, size: int) -> Integers:
     return np.bincount(row, weights=values, minlength=size).astype(np.int64)
 
 
-def some(names: Sequence[str], most: int = 5) -> str:
-    """The first few names in quotes, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(name) for name in names[:most]) + more
-
-
 def _refuse_impossible(
-    items: tuple[str, ...], one: Integers, two: Integers, *told: Integers
+    items: tuple[str, ...], one: Integers, two: Integers, *counts: Integers
 ) -> None:
     if len(set(items)) != len(items):
         twice = [item for item in dict.fromkeys(items) if items.count(item) > 1]
-        raise InputError(f"item ids must be distinct, but {some(twice)} occur more than once")
+        raise InputError(f"item ids must be distinct, but {some_names(twice)} occur more than once")
     itself = np.flatnonzero(one == two)
     if len(itself):
         raise InputError(f"item {items[one[itself[0]]]!r} is compared with itself; take it out")
-    if any((column < 0).any() for column in told):
+    if any((column < 0).any() for column in counts):
         raise InputError("a count is negative; counts of wins and ties are 0 or more")

@@ -9,8 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from tiewise.data.format_rules import as_text
+from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
+from tiewise.text import first_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +56,7 @@ def _csv(path: Path) -> Sheet:
 
     delimiter, headings, lines = _headings(path)
     names = [name or f"\x1f{k}" for k, name in enumerate(headings)]
-    kept = [name for name, heading in zip(names, headings, strict=True) if heading]
+    columns = [name for name, heading in zip(names, headings, strict=True) if heading]
     try:
         # Arrow reads columns, in parallel, and does not bring pandas with it.
         table = arrow.read_csv(
@@ -63,7 +64,7 @@ def _csv(path: Path) -> Sheet:
             arrow.ReadOptions(column_names=names, skip_rows=lines, block_size=BLOCK),
             arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             arrow.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), include_columns=kept
+                column_types=dict.fromkeys(names, pa.string()), include_columns=columns
             ),
         )
     except pa.ArrowInvalid as error:
@@ -115,8 +116,9 @@ def _explained(path: Path, delimiter: str, width: int, error: Exception) -> Inpu
                 f"{path}, line {line}: {len(fields)} fields where the first line has {width}; "
                 "add or remove delimiters, or put quotes around text that contains one"
             )
-    reason = str(error).splitlines()[0]
-    return InputError(f"{path}: cannot be read as a table ({reason}); save it again as CSV UTF-8")
+    return InputError(
+        f"{path}: cannot be read as a table ({first_line(error)}); save it again as CSV UTF-8"
+    )
 
 
 def _refuse_encoding(path: Path) -> None:

@@ -1,52 +1,41 @@
-"""Formats: which columns say what, known by their names and never by guessing direction."""
+"""Formats of tables of judgements: the columns by which each is known, and its rule."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tiewise.data import format_rules
-from tiewise.data.format_rules import Coded, Judgements, Rule
-from tiewise.errors import InputError
+import numpy as np
 
-JUDGE = ("user_id", "participant_id", "judge", "judge_id", "user", "participant")
+from tiewise.data.answers import (
+    ANSWERS,
+    CODE_OF_VOTE,
+    CODE_OF_WORD,
+    FIRST,
+    SECOND,
+    SELECTED,
+    TIE,
+)
+from tiewise.data.format_rules import (
+    EMPTY,
+    YES,
+    ParsedRows,
+    RowFault,
+    Rule,
+    chosen_sides,
+    count_fault,
+    flag_faults,
+    one_each,
+    pair_faults,
+)
+from tiewise.data.text_columns import UNKNOWN, TextColumns
+
 FLAG = {"tie": ("tie", "tied", "is_tie")}
-NAME_THEM = "say which hold the pair and the answer with first=, second=, chosen= and tie="
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which column plays which part, and the rule by which rows are understood."""
-
-    name: str
-    rule: Rule
-    columns: Mapping[str, str]
-    judge: str | None = None
-
-    @property
-    def sides(self) -> bool:
-        """Whether first and second say how a pair was shown, not only who was chosen."""
-        return self.columns.get("chosen") not in (self.columns["first"], self.columns["second"])
-
-    @property
-    def counted(self) -> bool:
-        """Whether a row may stand for many judgements."""
-        return "wins_1" in self.columns or "times" in self.columns
-
-    def extras(self, columns: Iterable[str]) -> list[str]:
-        """The columns that play no part."""
-        taken = {*self.columns.values(), self.judge}
-        return [column for column in columns if column not in taken]
-
-    def understand(self, rows: Coded) -> Judgements | tuple[int, str]:
-        """What the rows tell; or the first row that cannot be, and why."""
-        return format_rules.understand(self.rule, rows, self.columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: the headings, any of several, by which each part is known."""
+    """A kind of table: the headings, any of several, by which each part is known, and its rule."""
 
     name: str
     rule: Rule
@@ -58,114 +47,159 @@ class Format:
         return all(headings.intersection(names) for names in self.needs.values())
 
 
-FORMATS = (
-    Format(
-        "comparison interface",
-        format_rules.interface,
-        {
-            "first": ["item_1_id"],
-            "second": ["item_2_id"],
-            "chosen": ["selected_item_id"],
-            "state": ["state"],
-        },
-    ),
-    Format(
-        "comparative judgement",
-        format_rules.chosen,
-        {
-            "first": ["candidate_chosen"],
-            "second": ["candidate_not_chosen"],
-            "chosen": ["candidate_chosen"],
-        },
-        FLAG,
-    ),
-    Format(
-        "winner and loser",
-        format_rules.chosen,
-        {"first": ["winner", "win"], "second": ["loser", "lost"], "chosen": ["winner", "win"]},
-        FLAG,
-    ),
-    Format(
-        "arena votes",
-        format_rules.votes,
-        {"first": ["model_a"], "second": ["model_b"], "vote": ["winner"]},
-    ),
-    Format(
-        "counts",
-        format_rules.counted,
-        {"first": ["item_1"], "second": ["item_2"], "wins_1": ["wins_1"], "wins_2": ["wins_2"]},
-        {"ties": ["ties"]},
-    ),
-    Format(
-        "tiewise rows",
-        format_rules.ours,
-        {"first": ["first"], "second": ["second"], "outcome": ["outcome"]},
-        {"times": ["times"]},
-    ),
+# The comparison interface.
+
+STATE_WITHOUT_CHOICE = {answer.state: answer.code for answer in ANSWERS if not answer.chosen}
+
+
+def _interface(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
+    """A state, and the chosen item if it is `selected`."""
+    state = rows.lookup("state", {SELECTED: FIRST} | STATE_WITHOUT_CHOICE)
+    one, two = chosen_sides(rows)
+    selected, empty = state == FIRST, rows.is_one_of("chosen", EMPTY)
+    faults = [
+        *pair_faults(rows),
+        RowFault(
+            state == UNKNOWN,
+            "{column[state]} {state!r} is not selected, tied or skipped; correct the row",
+        ),
+        RowFault(
+            selected & empty & ~one & ~two,
+            "{column[state]} is selected but {column[chosen]} is empty; "
+            "say which item was chosen, or write tied or skipped",
+        ),
+        RowFault(
+            selected & ~one & ~two,
+            "{column[chosen]} {chosen!r} is neither {first!r} nor {second!r}; "
+            "leave it empty and write tied for a tie, or correct the row",
+        ),
+        RowFault(
+            ~selected & ~empty,
+            "{column[state]} is {state} but {column[chosen]} is {chosen!r}; "
+            "empty it, or write selected",
+        ),
+    ]
+    return ParsedRows(faults, one_each(np.where(selected & two, SECOND, state)))
+
+
+INTERFACE = Format(
+    "comparison interface",
+    _interface,
+    {
+        "first": ["item_1_id"],
+        "second": ["item_2_id"],
+        "chosen": ["selected_item_id"],
+        "state": ["state"],
+    },
 )
 
 
-def heading(column: object) -> str:
-    """A column's name without regard to letter case or to what stands between its words."""
-    return re.sub(r"[\s._-]+", "_", str(column).strip().lower())
+# Tables that name the chosen item.
 
 
-def recognise(
-    source: str,
-    columns: Sequence[str],
-    named: Mapping[str, str | None],
-    judge: str | None,
-) -> Layout:
-    """The layout that the user named, or the only one that the columns have."""
-    given = {part: column for part, column in named.items() if column is not None}
-    for column in (*given.values(), judge):
-        if column is not None and column not in columns:
-            raise InputError(f"{source}: no column {column!r}; there are {listed(columns)}")
-    layout = _named(source, given) if given else _known(source, columns)
-    free = layout.extras(columns)
-    return Layout(layout.name, layout.rule, layout.columns, judge or _judge(free))
+def _chosen(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
+    """The chosen item, with a flag for ties perhaps; also (winner, loser)."""
+    one, two = chosen_sides(rows)
+    empty = rows.is_one_of("chosen", EMPTY) & ~one & ~two
+    tied = rows.is_one_of("tie", YES) if "tie" in columns else np.zeros_like(empty)
+    # Of (winner, loser) the chosen column is also an item's, so a tie cannot leave it empty.
+    own = columns["chosen"] not in (columns["first"], columns["second"])
+    faults = [
+        *pair_faults(rows),
+        *flag_faults(rows),
+        RowFault(
+            empty & ~tied,
+            "{column[chosen]} is empty and no column says that this is a tie; "
+            "say which item was chosen, or flag the tie in a column named with tie=",
+        ),
+        RowFault(
+            ~empty & ~one & ~two,
+            "{column[chosen]} {chosen!r} is neither {first!r} nor {second!r}; "
+            "correct the row, or leave it empty and flag it as a tie",
+        ),
+        RowFault(
+            tied & ~empty & own,
+            "flagged as a tie but {column[chosen]} is {chosen!r}; empty it, or take the flag away",
+        ),
+    ]
+    return ParsedRows(faults, one_each(np.select([tied, one], [TIE, FIRST], SECOND)))
 
 
-def _named(source: str, given: Mapping[str, str]) -> Layout:
-    missing = [f"{part}=" for part in ("first", "second", "chosen") if part not in given]
-    if missing:
-        raise InputError(
-            f"{source}: first=, second= and chosen= go together; add {' and '.join(missing)}"
-        )
-    return Layout("named columns", format_rules.chosen, given)
+COMPARATIVE_JUDGEMENT = Format(
+    "comparative judgement",
+    _chosen,
+    {
+        "first": ["candidate_chosen"],
+        "second": ["candidate_not_chosen"],
+        "chosen": ["candidate_chosen"],
+    },
+    FLAG,
+)
+WINNER_AND_LOSER = Format(
+    "winner and loser",
+    _chosen,
+    {"first": ["winner", "win"], "second": ["loser", "lost"], "chosen": ["winner", "win"]},
+    FLAG,
+)
+NAMED_COLUMNS = Format("named columns", _chosen, {"first": [], "second": [], "chosen": []}, FLAG)
+"""Columns that the user names; never recognised by headings."""
 
 
-def _known(source: str, columns: Sequence[str]) -> Layout:
-    headings = {heading(column) for column in columns}
-    fitting = [kind for kind in FORMATS if kind.fits(headings)]
-    if not fitting:
-        raise InputError(
-            f"{source}: no known format has the columns {listed(columns)}; {NAME_THEM}"
-        )
-    if len(fitting) > 1:
-        names = " and ".join(kind.name for kind in fitting)
-        raise InputError(f"{source}: the columns fit more than one format, {names}; {NAME_THEM}")
-    kind = fitting[0]
-    found = {part: _one_of(source, columns, n) for part, n in {**kind.needs, **kind.may}.items()}
-    return Layout(kind.name, kind.rule, {part: c for part, c in found.items() if c is not None})
+# Arena votes, where the answer names a side and not an item.
 
 
-def _one_of(source: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
-    found = [column for column in columns if heading(column) in names]
-    if len(found) > 1:
-        raise InputError(
-            f"{source}: columns {found[0]!r} and {found[1]!r} could both be {names[0]}; rename one"
-        )
-    return found[0] if found else None
+def _votes(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
+    vote = rows.lookup("vote", CODE_OF_VOTE)
+    wrong = (
+        "{column[vote]} {vote!r} is not model_a, model_b, tie or tie (bothbad); correct the row, "
+        "or if it holds names of models, say first={column[first]!r}, "
+        "second={column[second]!r}, chosen={column[vote]!r}"
+    )
+    return ParsedRows([*pair_faults(rows), RowFault(vote == UNKNOWN, wrong)], one_each(vote))
 
 
-def _judge(columns: Sequence[str]) -> str | None:
-    """The column of judges, by the first of the usual names that there is."""
-    known = {heading(column): column for column in reversed(columns)}
-    return next((known[name] for name in JUDGE if name in known), None)
+ARENA_VOTES = Format(
+    "arena votes", _votes, {"first": ["model_a"], "second": ["model_b"], "vote": ["winner"]}
+)
 
 
-def listed(columns: Sequence[str], most: int = 12) -> str:
-    """The columns in words, not too many of them."""
-    more = f" and {len(columns) - most} more" if len(columns) > most else ""
-    return ", ".join(map(str, columns[:most])).replace("\n", " ") + more
+# Rows that are counts already.
+
+COUNTED = {"wins_1": FIRST, "wins_2": SECOND, "ties": TIE}
+
+
+def _counts(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
+    """Wins of the first, of the second, and ties."""
+    numbers = {part: rows.whole_numbers(part) for part in COUNTED if part in columns}
+    faults = [count_fault(part, number) for part, number in numbers.items()]
+    answers = [(np.full_like(n, COUNTED[part]), n) for part, n in numbers.items()]
+    return ParsedRows([*pair_faults(rows), *faults], answers)
+
+
+COUNTS = Format(
+    "counts",
+    _counts,
+    {"first": ["item_1"], "second": ["item_2"], "wins_1": ["wins_1"], "wins_2": ["wins_2"]},
+    {"ties": ["ties"]},
+)
+
+
+# Our own words.
+
+
+def _own_words(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
+    """First, second, outcome, and perhaps how many times."""
+    outcome = rows.lookup("outcome", CODE_OF_WORD)
+    times = rows.whole_numbers("times") if "times" in columns else np.ones_like(outcome)
+    wrong = "{column[outcome]} {outcome!r} is not first, second, tie or skip; correct the row"
+    unknown = RowFault(outcome == UNKNOWN, wrong)
+    faults = [*pair_faults(rows), unknown, count_fault("times", times)]
+    return ParsedRows(faults, [(outcome, times)])
+
+
+TIEWISE_ROWS = Format(
+    "tiewise rows",
+    _own_words,
+    {"first": ["first"], "second": ["second"], "outcome": ["outcome"]},
+    {"times": ["times"]},
+)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.data.files import read_sheet
-from tiewise.data.format_rules import as_text
+from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
 
 ID_HEADINGS = ("item", "id", "item_id")
@@ -27,9 +27,9 @@ def read_names(path: str | Path) -> dict[str, str]:
             f"this one has {', '.join(map(repr, table.column_names))}: rename them"
         )
     columns = [table.column(column).to_pylist() for column in (key, headings["name"])]
-    told: dict[str, str] = {}
+    names: dict[str, str] = {}
     for row, (item, name) in enumerate(zip(*(map(as_text, c) for c in columns), strict=True)):
-        if item in told:
+        if item in names:
             raise InputError(
                 f"{path}, {sheet.place(row)}: item {item!r} has two names; leave it one"
             )
@@ -39,8 +39,8 @@ def read_names(path: str | Path) -> dict[str, str]:
                 "or take the row out"
             )
         if item:
-            told[item] = name or item
-    return told
+            names[item] = name or item
+    return names
 
 
 def read_table(path: str | Path, ids: Sequence[str]) -> dict[str, list[str | float | None]]:
@@ -56,7 +56,7 @@ def read_table(path: str | Path, ids: Sequence[str]) -> dict[str, list[str | flo
 
 
 def _numbers(words: Sequence[str]) -> list[str | float | None]:
-    """Numbers where all that is told is one; what is empty is missing."""
+    """Numbers where every entry is one; what is empty is missing."""
     try:
         return [float(word) if word else None for word in words]
     except ValueError:

@@ -1,7 +1,7 @@
-"""Arrow: second derivatives of a posterior whose judges are independent given the rest.
+"""Arrowhead Hessian of a posterior whose judges are independent conditional on the core.
 
-The core is dense. Each judge's sharpness and threshold touch the core and each other, and no other
-judge: they are eliminated one number at a time, whatever their number.
+The core is dense. Each judge's sharpness and threshold have second derivatives with the core and
+with each other, and with no other judge: they are eliminated one number at a time.
 """
 
 from __future__ import annotations
@@ -11,191 +11,234 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.hierarchical import Layers, Parts
+from tiewise.engines.hierarchical import CoordinateBlocks, HierarchicalPosterior
 from tiewise.engines.newton import cholesky
-from tiewise.model.scalar_priors import OnLine
-from tiewise.model.strata import Bends, Point
+from tiewise.model.likelihood import LikelihoodArguments, StrataHessian
+from tiewise.model.unconstrained_tie import ConstrainedTie
 
 Floats = NDArray[np.float64]
 
-# What a curvature may lose to terms that have mean zero at the truth, as a share of the rest.
-LEAST = 0.1
+# Terms whose mean is zero at the truth may lower a second derivative to this share of the rest.
+MIN_SHARE = 0.1
 
 
-class Arrow(NamedTuple):
-    """Minus second derivatives of log likelihood and δ's prior; layers' priors are left out.
+class ArrowheadHessian(NamedTuple):
+    """Minus the second derivatives of log likelihood and δ's prior, without the layers' priors.
 
-    `core` has a row for each coordinate of the core and, last, for the threshold's line. A judge's
-    `sharpness` and `threshold` have rows against it, numbers of their `own`, and one `between`.
-    `sharpness_rest` and `threshold_rest` are what these numbers have besides, of either sign and
-    with mean zero at the truth: a judge who has little to say may have more of it than of the rest.
+    `core` has a row for each coordinate of the core and, last, for the unconstrained threshold.
+    `sharpness_core` and `threshold_core` have a row for each judge; the other parts are one number
+    per judge. `sharpness_residual` and `threshold_residual` are to be added to the diagonals: their
+    mean is zero at the truth, but a judge with few answers may have more of them than of the rest.
     """
 
     core: Floats
-    sharpness: Floats
-    threshold: Floats
-    sharpness_own: Floats
-    threshold_own: Floats
-    between: Floats
-    sharpness_rest: Floats
-    threshold_rest: Floats
+    sharpness_core: Floats
+    threshold_core: Floats
+    sharpness_diagonal: Floats
+    threshold_diagonal: Floats
+    sharpness_threshold: Floats
+    sharpness_residual: Floats
+    threshold_residual: Floats
 
-    def without_judges(self, shrink_sharpness: float, shrink_threshold: float) -> Arrow:
-        """Thresholds taken out, then sharpnesses: what is left for each to be placed by.
+    def eliminate_judges(
+        self, sharpness_precision: float, threshold_precision: float
+    ) -> ArrowheadHessian:
+        """The Schur complements after eliminating thresholds, and then sharpnesses.
 
-        `shrink` is a layer's prior precision. Own numbers stay without it.
+        The arguments are prior precisions; they are not added to the diagonals in the result.
         """
-        core, sharp = self.core, self.sharpness
-        # A prior makes up for a part of itself at most, or the whole were not positive definite.
-        own = self.sharpness_own + np.maximum(self.sharpness_rest, (LEAST - 1) * shrink_sharpness)
-        tie = self.threshold_own + np.maximum(self.threshold_rest, (LEAST - 1) * shrink_threshold)
-        if len(self.threshold):
-            through = self.threshold / (tie + shrink_threshold)[:, None]
-            core = core - self.threshold.T @ through
-            if len(sharp):
-                sharp = sharp - self.between[:, None] * through
-                own = own - self.between**2 / (tie + shrink_threshold)
-        if len(sharp):
-            core = core - sharp.T @ (sharp / (own + shrink_sharpness)[:, None])
-        return self._replace(core=core, sharpness=sharp, sharpness_own=own, threshold_own=tie)
+        core, sharpness_core = self.core, self.sharpness_core
+        # Residuals may use up a part of the prior's precision, not all of it: the whole must stay
+        # positive definite.
+        sharpness = self.sharpness_diagonal + np.maximum(
+            self.sharpness_residual, (MIN_SHARE - 1) * sharpness_precision
+        )
+        threshold = self.threshold_diagonal + np.maximum(
+            self.threshold_residual, (MIN_SHARE - 1) * threshold_precision
+        )
+        if len(self.threshold_core):
+            scaled = self.threshold_core / (threshold + threshold_precision)[:, None]
+            core = core - self.threshold_core.T @ scaled
+            if len(sharpness_core):
+                cross = self.sharpness_threshold
+                sharpness_core = sharpness_core - cross[:, None] * scaled
+                sharpness = sharpness - cross**2 / (threshold + threshold_precision)
+        if len(sharpness_core):
+            scaled = sharpness_core / (sharpness + sharpness_precision)[:, None]
+            core = core - sharpness_core.T @ scaled
+        return self._replace(
+            core=core,
+            sharpness_core=sharpness_core,
+            sharpness_diagonal=sharpness,
+            threshold_diagonal=threshold,
+        )
 
 
-def arrow_at(layers: Layers, at: Point, line: Floats) -> Arrow:
-    """The arrow at a point of one chain; positive definite once priors are added."""
-    bends, by = layers.rows.bends(at), layers.rows.slopes(at)
-    tie = at.tie[:, 0]
+def arrowhead_hessian(
+    posterior: HierarchicalPosterior, arguments: LikelihoodArguments, t: Floats
+) -> ArrowheadHessian:
+    """The arrowhead at a point of one chain; positive definite once priors are added."""
+    hessian = posterior.likelihood.negative_hessian(arguments)
+    by = posterior.likelihood.gradient(arguments)
+    tie = arguments.tie[:, 0]
     by_log_tie = by.tie[:, 0] * tie
-    plain = bends.tie_tie * tie**2
-    own = np.maximum(plain - by_log_tie, LEAST * plain)
-    there = layers.on_line(line)
-    stretch = 0.0 if there is None else float(there.by_t[0] / there.tie[0])
-    rows = _against_core(layers, bends, tie, own, stretch)
-    core = _core(layers, bends, rows, stretch)
-    if there is not None:
-        core[-1, -1] = _line_own(layers, there, own, by_log_tie)
-    none = np.empty((0, len(core)))
-    return Arrow(
+    expected = hessian.tie_tie * tie**2
+    own = np.maximum(expected - by_log_tie, MIN_SHARE * expected)
+    at = posterior.constrain_tie(t)
+    log_tie_by_t = 0.0 if at is None else float(at.by_t[0] / at.tie[0])
+    rows = _core_rows(posterior, hessian, tie, own, log_tie_by_t)
+    core = _core(posterior, hessian, rows, log_tie_by_t)
+    if at is not None:
+        core[-1, -1] = _tie_diagonal(posterior, at, own, by_log_tie)
+    sharp, thresholds = posterior.has_sharpness, posterior.has_thresholds
+    empty = np.empty((0, len(core)))
+    return ArrowheadHessian(
         core,
-        rows.sharpness if layers.sharp else none,
-        rows.tie if layers.tying else none,
-        bends.sharpness_sharpness if layers.sharp else np.empty(0),
-        plain if layers.tying else np.empty(0),
-        bends.sharpness_tie * tie if layers.sharp and layers.tying else np.empty(0),
-        -by.sharpness[:, 0] if layers.sharp else np.empty(0),
-        -by_log_tie if layers.tying else np.empty(0),
+        rows.sharpness if sharp else empty,
+        rows.tie if thresholds else empty,
+        hessian.sharpness_sharpness if sharp else np.empty(0),
+        expected if thresholds else np.empty(0),
+        hessian.sharpness_tie * tie if sharp and thresholds else np.empty(0),
+        -by.log_sharpness[:, 0] if sharp else np.empty(0),
+        -by_log_tie if thresholds else np.empty(0),
     )
 
 
-def _against_core(layers: Layers, bends: Bends, tie: Floats, own: Floats, stretch: float) -> Bends:
-    """A stratum's shift, log sharpness and log threshold against the coordinates of the core."""
+def _core_rows(
+    posterior: HierarchicalPosterior,
+    hessian: StrataHessian,
+    tie: Floats,
+    own: Floats,
+    log_tie_by_t: float,
+) -> StrataHessian:
+    """Second derivatives of a stratum's shift, log sharpness and log threshold with the core."""
+    matrices = posterior.matrices
 
-    def against(quality: Floats, shift: Floats, log_tie: Floats) -> Floats:
-        parts = [layers.pulled(layers.lifts, quality.T).T, shift[:, None] * layers.lifts.sides]
-        if layers.tie_prior is not None:
-            parts.append(stretch * log_tie[:, None])
+    def with_core(quality: Floats, shift: Floats, log_tie: Floats) -> Floats:
+        parts = [posterior.pullback(matrices, quality.T).T, shift[:, None] * matrices.shift]
+        if posterior.tie_prior is not None:
+            parts.append(log_tie_by_t * log_tie[:, None])
         return np.concatenate(parts, axis=1)
 
-    return bends._replace(
-        shift=against(bends.shift, bends.shift_shift, bends.shift_tie * tie),
-        sharpness=against(bends.sharpness, bends.shift_sharpness, bends.sharpness_tie * tie),
-        tie=against(bends.tie * tie[:, None], bends.shift_tie * tie, own),
+    return hessian._replace(
+        shift=with_core(hessian.shift, hessian.shift_shift, hessian.shift_tie * tie),
+        sharpness=with_core(
+            hessian.sharpness, hessian.shift_sharpness, hessian.sharpness_tie * tie
+        ),
+        tie=with_core(hessian.tie * tie[:, None], hessian.shift_tie * tie, own),
     )
 
 
-def _core(layers: Layers, bends: Bends, rows: Bends, stretch: float) -> Floats:
-    """The core against itself: items through their Laplacians, the rest through strata."""
-    size, items = rows.shift.shape[1], layers.ends[len(layers.of_items)]
+def _core(
+    posterior: HierarchicalPosterior,
+    hessian: StrataHessian,
+    rows: StrataHessian,
+    log_tie_by_t: float,
+) -> Floats:
+    """The core's block: items from Laplacians, advantages and threshold from strata."""
+    size, items = rows.shift.shape[1], posterior.offsets[len(posterior.item_layers)]
     out = np.empty((size, size))
-    out[:items, :items] = _items(layers, bends.laplacians)
-    advantages = slice(items, layers.ends[-1])
-    out[advantages] = layers.lifts.sides.T @ rows.shift
+    out[:items, :items] = _items(posterior, hessian.laplacians)
+    advantages = slice(items, posterior.offsets[-1])
+    out[advantages] = posterior.matrices.shift.T @ rows.shift
     out[:, advantages] = out[advantages].T
-    if layers.tie_prior is not None:
-        out[-1] = stretch * rows.tie.sum(axis=0)
+    if posterior.tie_prior is not None:
+        out[-1] = log_tie_by_t * rows.tie.sum(axis=0)
         out[:, -1] = out[-1]
     return out
 
 
-def _items(layers: Layers, laplacians: Floats) -> Floats:
-    """Layers of items against each other: Σ over groups of shares ⊗ baseᵀ L base."""
-    every, spans = _bases(layers)
-    size, ends = layers.ends[len(layers.of_items)], layers.ends
+def _items(posterior: HierarchicalPosterior, laplacians: Floats) -> Floats:
+    """Second derivatives between layers of items: Σ over groups of weights ⊗ basisᵀ L basis."""
+    bases, columns = _joined_bases(posterior)
+    layers, offsets = posterior.item_layers, posterior.offsets
+    size = offsets[len(layers)]
     out = np.zeros((size, size))
     for g, laplacian in enumerate(laplacians):
-        inner = every.T @ (laplacian @ every)
-        for k, one in enumerate(layers.of_items):
-            for m, two in enumerate(layers.of_items):
-                assert one.share is not None
-                assert two.share is not None
-                shares = np.outer(one.share[g], two.share[g])
-                here = out[ends[k] : ends[k + 1], ends[m] : ends[m + 1]]
-                here += np.kron(shares, inner[spans[k], spans[m]])
+        inner = bases.T @ (laplacian @ bases)
+        for k, one in enumerate(layers):
+            for m, two in enumerate(layers):
+                assert one.group_weights is not None
+                assert two.group_weights is not None
+                weights = np.outer(one.group_weights[g], two.group_weights[g])
+                block = out[offsets[k] : offsets[k + 1], offsets[m] : offsets[m + 1]]
+                block += np.kron(weights, inner[columns[k], columns[m]])
     return out
 
 
-def _bases(layers: Layers) -> tuple[Floats, list[slice]]:
-    """The bases of layers side by side, each once, and where each layer's is."""
-    columns: list[Floats] = []
-    places: dict[int, slice] = {}
-    spans, end = [], 0
-    for layer in layers.of_items:
-        assert layer.base is not None
-        if id(layer.base) not in places:
-            places[id(layer.base)] = slice(end, end + layer.base.shape[1])
-            columns.append(layer.base)
-            end += layer.base.shape[1]
-        spans.append(places[id(layer.base)])
-    return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1), spans
+def _joined_bases(posterior: HierarchicalPosterior) -> tuple[Floats, list[slice]]:
+    """The bases of layers side by side, equal ones once, and the columns of each layer."""
+    bases: list[Floats] = []
+    columns_by_id: dict[int, slice] = {}
+    columns, end = [], 0
+    for layer in posterior.item_layers:
+        assert layer.basis is not None
+        if id(layer.basis) not in columns_by_id:
+            columns_by_id[id(layer.basis)] = slice(end, end + layer.basis.shape[1])
+            bases.append(layer.basis)
+            end += layer.basis.shape[1]
+        columns.append(columns_by_id[id(layer.basis)])
+    return bases[0] if len(bases) == 1 else np.concatenate(bases, axis=1), columns
 
 
-def _line_own(layers: Layers, there: OnLine, own: Floats, by_log_tie: Floats) -> float:
-    """Minus the second derivative by the line's coordinate, or a part of what it mostly is."""
-    prior = layers.tie_prior
+def _tie_diagonal(
+    posterior: HierarchicalPosterior, at: ConstrainedTie, own: Floats, by_log_tie: Floats
+) -> float:
+    """Minus the second derivative by the unconstrained threshold, bounded away from zero."""
+    prior = posterior.tie_prior
     assert prior is not None
-    tie, by_t, twice = (float(part[0]) for part in (there.tie, there.by_t, there.by_t_twice))
-    plain = float(own.sum()) * (by_t / tie) ** 2
-    of_prior = float(-prior.bend(there.tie)[0]) * by_t**2 - float(prior.slope(there.tie)[0]) * twice
-    of_prior -= float(there.log_stretch_by_t_twice[0])
+    tie, by_t, twice = (float(part[0]) for part in (at.tie, at.by_t, at.by_t_twice))
+    expected = float(own.sum()) * (by_t / tie) ** 2
+    second, first = float(-prior.second_derivative(at.tie)[0]), float(prior.derivative(at.tie)[0])
+    of_prior = second * by_t**2 - first * twice
+    of_prior -= float(at.log_jacobian_by_t_twice[0])
     rest = of_prior - float(by_log_tie.sum()) * (twice / tie - (by_t / tie) ** 2)
-    return max(plain + rest, LEAST * plain + 1e-3)
+    return max(expected + rest, MIN_SHARE * expected + 1e-3)
 
 
 def newton_step(
-    layers: Layers, arrow: Arrow, log_scales: Floats, slope: Parts
+    posterior: HierarchicalPosterior,
+    hessian: ArrowheadHessian,
+    log_scales: Floats,
+    gradient: CoordinateBlocks,
 ) -> tuple[Floats, float]:
-    """Newton's step for a slope, and the log determinant of the whole matrix, priors added."""
+    """Newton step for a gradient, and the log determinant of the Hessian with the priors added."""
     from scipy.linalg import cho_solve
 
-    shrinks = np.exp(-2 * log_scales)
-    sharp_shrink, tie_shrink = judge_shrinks(layers, shrinks)
-    left = arrow.without_judges(sharp_shrink, tie_shrink)
-    by_core = np.concatenate([slope.core[:, 0], slope.line[:, 0]])
-    by_sharp, by_tie = slope.sharpness[:, 0], slope.threshold[:, 0]
-    own_sharp, own_tie = left.sharpness_own + sharp_shrink, left.threshold_own + tie_shrink
-    if layers.tying:
-        by_core = by_core - arrow.threshold.T @ (by_tie / own_tie)
-        if layers.sharp:
-            by_sharp = by_sharp - arrow.between * by_tie / own_tie
-    if layers.sharp:
-        by_core = by_core - left.sharpness.T @ (by_sharp / own_sharp)
-    core = left.core.copy()
-    for k, shrink in enumerate(shrinks[: len(layers.core)]):
-        span = np.arange(layers.ends[k], layers.ends[k + 1])
-        core[span, span] += shrink
+    precisions = np.exp(-2 * log_scales)
+    sharpness_precision, threshold_precision = judge_precisions(posterior, precisions)
+    reduced = hessian.eliminate_judges(sharpness_precision, threshold_precision)
+    by_core = np.concatenate([gradient.core[:, 0], gradient.unconstrained_tie[:, 0]])
+    by_sharpness, by_threshold = gradient.sharpness[:, 0], gradient.threshold[:, 0]
+    sharpness = reduced.sharpness_diagonal + sharpness_precision
+    threshold = reduced.threshold_diagonal + threshold_precision
+    if posterior.has_thresholds:
+        by_core = by_core - hessian.threshold_core.T @ (by_threshold / threshold)
+        if posterior.has_sharpness:
+            by_sharpness = by_sharpness - hessian.sharpness_threshold * by_threshold / threshold
+    if posterior.has_sharpness:
+        by_core = by_core - reduced.sharpness_core.T @ (by_sharpness / sharpness)
+    core = reduced.core.copy()
+    for k, precision in enumerate(precisions[: len(posterior.core)]):
+        diagonal = np.arange(posterior.offsets[k], posterior.offsets[k + 1])
+        core[diagonal, diagonal] += precision
     factor = cholesky(core.copy)
     step = cho_solve(factor, by_core, check_finite=False)
-    parts, log_det = [step], 2 * float(np.log(np.diag(factor[0])).sum())
-    if layers.sharp:
-        parts.append((by_sharp - left.sharpness @ step) / own_sharp)
-        log_det += float(np.log(own_sharp).sum())
-    if layers.tying:
-        pull = by_tie - arrow.threshold @ step
-        parts.append((pull - arrow.between * parts[1] if layers.sharp else pull) / own_tie)
-        log_det += float(np.log(own_tie).sum())
-    return np.concatenate(parts), log_det
+    steps, log_determinant = [step], 2 * float(np.log(np.diag(factor[0])).sum())
+    if posterior.has_sharpness:
+        steps.append((by_sharpness - reduced.sharpness_core @ step) / sharpness)
+        log_determinant += float(np.log(sharpness).sum())
+    if posterior.has_thresholds:
+        rest = by_threshold - hessian.threshold_core @ step
+        if posterior.has_sharpness:
+            rest = rest - hessian.sharpness_threshold * steps[1]
+        steps.append(rest / threshold)
+        log_determinant += float(np.log(threshold).sum())
+    return np.concatenate(steps), log_determinant
 
 
-def judge_shrinks(layers: Layers, shrinks: Floats) -> tuple[float, float]:
+def judge_precisions(posterior: HierarchicalPosterior, precisions: Floats) -> tuple[float, float]:
     """Prior precisions of sharpnesses and thresholds, 0 where there are none."""
-    of = {layer.name: float(shrink) for layer, shrink in zip(layers.layers, shrinks, strict=True)}
-    return of.get("sharpness", 0.0), of.get("threshold", 0.0)
+    names = [layer.name for layer in posterior.layers]
+    by_name = {name: float(precision) for name, precision in zip(names, precisions, strict=True)}
+    return by_name.get("sharpness", 0.0), by_name.get("threshold", 0.0)

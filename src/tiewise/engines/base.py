@@ -1,4 +1,4 @@
-"""What every engine is, and what it returns."""
+"""The interface of an engine, and the draws that it returns."""
 
 from __future__ import annotations
 
@@ -19,34 +19,37 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Draws:
-    """What an engine found: qualities (chains, draws, items), threshold and variance beside them.
+    """The result of an engine.
 
-    A point engine has one draw, and `standard_error` per item where it knows one. `superchains`
-    is the number of independent starts when several chains share each (nested R-hat), `spread`
-    what an engine may start from when a little more has been judged. `more` is what the terms of a
-    model have beyond quality, threshold and variance, each (chains, draws, ...).
+    `quality` is (chains, draws, items); `tie` and `variance` are (chains, draws). `terms` has the
+    parameters of the model's terms by name, each (chains, draws, ...). A point engine returns one
+    draw, with standard errors where it has them.
+
+    `stats` are numbers per draw, `facts` numbers and words per run. `superchains` is the number of
+    independent starts where several chains share each (nested R-hat). `warm_start` may be passed
+    to the same engine as `start` when the data have changed a little.
     """
 
     quality: Floats
     tie: Floats
     variance: Floats
-    more: Mapping[str, Floats] = field(default_factory=dict)
+    terms: Mapping[str, Floats] = field(default_factory=dict)
     stats: Mapping[str, Floats] = field(default_factory=dict)
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     build_seconds: float = 0.0
     superchains: int | None = None
-    spread: object = None
+    warm_start: object = None
     standard_error: Floats | None = None
     tie_standard_error: float | None = None
 
 
 class Engine(Protocol):
-    """A way to explore a model; a value that carries its own settings."""
+    """A method of computing a model's posterior: a value that carries its own settings."""
 
     @property
     def name(self) -> str:
-        """How the command line calls it."""
+        """Its name on the command line."""
 
     @property
     def kind(self) -> str:
@@ -56,15 +59,19 @@ class Engine(Protocol):
         """Draws from the model's posterior, the same for the same seed."""
 
 
+class EngineUnsuitable(Exception):
+    """Raised by an engine that cannot sample a model well: the reason, and what to use instead."""
+
+    def __init__(self, reason: str, fallback: Engine | None = None) -> None:
+        super().__init__(reason)
+        self.fallback = fallback
+
+
 def refuse_terms(model: BradleyTerry, engine: Engine) -> None:
-    """Say that an engine knows qualities and one threshold only, where a model has more."""
+    """Raise InputError if the model has terms, for engines that support the plain model only."""
     if model.terms:
         kinds = ", ".join(type(term).__name__ for term in model.terms)
         raise InputError(
             f"{engine.name} cannot explore a model with {kinds}; leave the engine out, or use "
             "transport"
         )
-
-
-class Unsuited(Exception):
-    """An engine's word that it cannot explore this model well; the message says why."""

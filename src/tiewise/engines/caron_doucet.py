@@ -5,7 +5,7 @@ With πᵢ = exp(λᵢ), θ = e^δ and s_ij directed successes of i over j, T ti
     Z_ij | π, θ ~ Gamma(s_ij, πᵢ + θ πⱼ)
     πᵢ | Z, θ   ~ Gamma(shape + Σⱼ s_ij, rate + Σⱼ Z_ij + θ Σⱼ Z_ji)
     θ | Z, π    ∝ (θ² − 1)^T exp(−C θ) on θ > 1, with C = Σ Z_ij πⱼ
-    Σᵢ πᵢ       ~ Gamma(items · shape, rate), the total that no judgement speaks of
+    Σᵢ πᵢ       ~ Gamma(items · shape, rate), the total, on which the likelihood does not depend
 
 (second arguments are rates). The paper moves θ by a random walk; here it is drawn exactly: with
 u = θ − 1, u^T (u + 2)^T e^{−Cu} is a mixture of Gamma(T + k + 1, C) over k = 0..T.
@@ -13,7 +13,6 @@ u = θ − 1, u^T (u + 2)^T e^{−Cu} is a mixture of Gamma(T + k + 1, C) over k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -23,12 +22,13 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts, Integers
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.threads import side_by_side
+from tiewise.engines.threads import run_chains
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Independent
+from tiewise.model.quality_priors import Independent, describe_quality_prior
 from tiewise.model.scalar_priors import Exponential, InverseGamma
 from tiewise.progress import Progress, ProgressCounter
+from tiewise.text import some_names
 
 Floats = NDArray[np.float64]
 
@@ -43,8 +43,8 @@ class CaronDoucet:
     leave its own priors at their defaults, which are not used (δ may be fixed, or ties left out).
     There is no α², so `variance` is not a number. `rate` moves only the common level of qualities.
 
-    `draws` are shared out over the chains, and each is the last of `thin` sweeps; `warmup` draws
-    of each chain are left out.
+    `draws` are shared out over the chains, and each is the last of `thin` sweeps; the first
+    `warmup` draws of each chain are dropped.
     """
 
     shape: float = 1.0
@@ -59,10 +59,10 @@ class CaronDoucet:
     kind = "exact"
 
     def __post_init__(self) -> None:
-        for what in ("shape", "rate"):
-            value = getattr(self, what)
+        for name in ("shape", "rate"):
+            value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
-                raise InputError(f"{what} must be a positive number, not {value!r}")
+                raise InputError(f"{name} must be a positive number, not {value!r}")
         if self.thin < 1:
             raise InputError(f"thin must be 1 sweep or more a draw, not {self.thin!r}")
 
@@ -72,21 +72,23 @@ class CaronDoucet:
         refuse_other_priors(model)
         if model.fixed_tie is None:
             refuse_improper(model.counts, self.shape)
-        begun = perf_counter()
+        begin = perf_counter()
         sampler = _Sampler.of(model, self.shape, self.rate)
-        built = perf_counter() - begun
+        build_seconds = perf_counter() - begin
         each = -(-self.draws // self.chains)
         counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
 
         def run(rng: Generator, counter: ProgressCounter) -> tuple[Floats, Floats]:
             return sampler.run(rng, self.warmup, each, self.thin, counter)
 
-        runs = side_by_side(run, seed.spawn(self.chains), counter, self.threads)
+        runs = run_chains(run, seed.spawn(self.chains), counter, self.threads)
         quality, tie = (np.stack(part) for part in zip(*runs, strict=True))
         facts: dict[str, str | int | float] = {
             "warmup": self.warmup, "thin": self.thin, "prior": self._describe(model),
         }  # fmt: skip
-        return Draws(quality, tie, np.full_like(tie, np.nan), facts=facts, build_seconds=built)
+        return Draws(
+            quality, tie, np.full_like(tie, np.nan), facts=facts, build_seconds=build_seconds
+        )
 
     def _describe(self, model: BradleyTerry) -> str:
         own = f"exp(quality) ~ gamma({self.shape:g}, {self.rate:g}), independent"
@@ -94,24 +96,24 @@ class CaronDoucet:
 
 
 def refuse_other_priors(model: BradleyTerry) -> None:
-    """Say which of the model's priors this engine cannot honour, if any."""
-    asked = []
+    """Raise InputError if the model has priors of its own, which this engine does not use."""
+    unused = []
     if not isinstance(model.prior, Independent):
-        asked.append(model.prior.describe())
+        unused.append(describe_quality_prior(model.prior.to_dict()))
     if model.variance != InverseGamma():
-        asked.append(f"variance {model.variance!r}")
+        unused.append(f"variance {model.variance!r}")
     if model.fixed_tie is None and model.tie != Exponential():
-        asked.append(f"tie {model.tie!r}")
-    if asked:
+        unused.append(f"tie {model.tie!r}")
+    if unused:
         raise InputError(
-            f"the model asks for {' and '.join(asked)}, but Caron and Doucet's sampler has priors "
+            f"the model asks for {' and '.join(unused)}, but Caron and Doucet's sampler has priors "
             "of its own: independent gamma for exp(quality) and flat for exp(tie). Leave the "
             f"model's priors out (a fixed threshold may stay), {OTHERS}"
         )
 
 
 def refuse_improper(counts: Counts, shape: float) -> None:
-    """Say why the flat prior of e^δ has no proper posterior, where it has none.
+    """Raise InputError if the posterior under the flat prior of e^δ is improper.
 
     Let δ grow with λ = −δ·depth, depths being 0 or more. Per unit of δ the log posterior loses
     shape × total depth, 1 for each step by which a loser is less than one step below the winner,
@@ -128,23 +130,18 @@ def refuse_improper(counts: Counts, shape: float) -> None:
         )
     depth = _depths(counts, shape)
     if shape * depth.sum() <= 1:
-        below = [item for item, deep in zip(counts.items, depth, strict=True) if deep]
+        below = [item for item, own in zip(counts.items, depth, strict=True) if own]
         raise InputError(
-            f"all {wins} wins are explained by {_some(below)} lying lower and lower as the tie "
-            "parameter grows, so that its flat prior is not proper: fix the threshold "
+            f"all {wins} wins are explained by {some_names(below)} lying lower and lower as the "
+            "tie parameter grows, so that its flat prior is not proper: fix the threshold "
             f"(tie=Fixed(0.5)), take a shape above {1 / depth.sum():.3g}, collect more, {OTHERS}"
         )
-
-
-def _some(items: Sequence[str], most: int = 5) -> str:
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(map(repr, items[:most])) + more
 
 
 def _depths(counts: Counts, shape: float) -> Integers:
     """Least depths that put losers below winners and ties within one step, where there are any.
 
-    Goes no deeper than shape × total depth = 1, which is as deep as anybody asks.
+    Goes no deeper than shape × total depth = 1, beyond which the posterior is proper.
     """
     forth, back, tied = counts.wins_first > 0, counts.wins_second > 0, counts.ties > 0
     one, two = counts.first, counts.second
@@ -163,12 +160,12 @@ def _depths(counts: Counts, shape: float) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class _Sampler:
-    """One model's conditionals. Each of `heads` succeeded over its tail so many times."""
+    """The conditional distributions of one model: `heads` won `successes` times over `tails`."""
 
     model: BradleyTerry
     shape: float
     rate: float
-    seen: NDArray[np.bool_]
+    observed: NDArray[np.bool_]
     heads: Integers
     tails: Integers
     successes: Floats
@@ -180,38 +177,38 @@ class _Sampler:
         """The sampler of a model under independent Gamma(shape, rate)."""
         first, second, forth, back = model.rows
         successes = np.concatenate([forth, back])
-        seen = successes > 0
-        heads = np.concatenate([first, second])[seen]
-        tails = np.concatenate([second, first])[seen]
-        shapes: Floats = shape + np.bincount(heads, successes[seen], model.size).astype(float)
+        observed = successes > 0
+        heads = np.concatenate([first, second])[observed]
+        tails = np.concatenate([second, first])[observed]
+        shapes: Floats = shape + np.bincount(heads, successes[observed], model.size).astype(float)
         mixture = _mixture(model.counts.total_ties)
-        return cls(model, shape, rate, seen, heads, tails, successes[seen], shapes, mixture)
+        return cls(model, shape, rate, observed, heads, tails, successes[observed], shapes, mixture)
 
     def run(
         self, rng: Generator, warmup: int, draws: int, thin: int, counter: ProgressCounter
     ) -> tuple[Floats, Floats]:
-        """One chain, its warm-up left out."""
+        """One chain after its warm-up."""
         quality, tie = np.empty((draws, self.model.size)), np.empty(draws)
-        here, delta = self.start(rng)
-        # The logarithm of no latents at all is −∞, and an absurd margin is a chance of 0 or 1.
+        state, delta = self.start(rng)
+        # The log of an empty sum of latents is −∞, and a huge margin is a probability of 0 or 1.
         with np.errstate(divide="ignore", over="ignore"):
             for k in range(-warmup, draws):
                 for _ in range(thin):
-                    here, delta = self.sweep(here, delta, rng)
+                    state, delta = self.sweep(state, delta, rng)
                 if k >= 0:
-                    quality[k], tie[k] = here, delta
+                    quality[k], tie[k] = state, delta
                 counter.step()
         return quality, tie
 
     def start(self, rng: Generator) -> tuple[Floats, float]:
-        """Qualities and a threshold more various than most studies'."""
+        """Qualities and a threshold more dispersed than in most studies."""
         fixed = self.model.fixed_tie
         return 2 * rng.normal(size=self.model.size), rng.exponential() if fixed is None else fixed
 
     def sweep(self, quality: Floats, tie: float, rng: Generator) -> tuple[Floats, float]:
-        """Latents, qualities, threshold, total: each from its conditional."""
-        # A latent is told times its head's π, and times θ and its tail's: no scale is needed.
-        margin = np.concatenate(self.model.margins(quality, tie))[self.seen]
+        """Latents, qualities, threshold, total: each from its conditional distribution."""
+        # Latents are scaled by π of the head, or by θ and π of the tail, so that none overflows.
+        margin = np.concatenate(self.model.margins(quality, tie))[self.observed]
         noise, size = rng.gamma(self.successes), self.model.size
         won = np.bincount(self.heads, noise / (1 + np.exp(-margin)), size)
         lost = np.bincount(self.tails, noise / (1 + np.exp(margin)), size)
@@ -227,8 +224,8 @@ class _Sampler:
         """δ = log(1 + u), with u from the mixture of gammas of this rate."""
         ties = len(self.mixture) - 1
         weight = self.mixture - np.arange(ties + 1) * log_rate
-        odds = np.cumsum(np.exp(weight - weight.max()))
-        k = int(np.searchsorted(odds, rng.uniform() * odds[-1]))
+        cumulative = np.cumsum(np.exp(weight - weight.max()))
+        k = int(np.searchsorted(cumulative, rng.uniform() * cumulative[-1]))
         return float(np.logaddexp(0, np.log(rng.gamma(ties + k + 1)) - log_rate))
 
 
@@ -237,8 +234,8 @@ def _mixture(ties: int) -> Floats:
     from scipy.special import gammaln
 
     k = np.arange(ties + 1)
-    chosen = gammaln(ties + 1) - gammaln(k + 1) - gammaln(ties - k + 1)
-    out: Floats = chosen + (ties - k) * np.log(2) + gammaln(ties + k + 1)
+    log_binomial = gammaln(ties + 1) - gammaln(k + 1) - gammaln(ties - k + 1)
+    out: Floats = log_binomial + (ties - k) * np.log(2) + gammaln(ties + k + 1)
     return out
 
 

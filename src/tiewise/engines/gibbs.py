@@ -1,8 +1,8 @@
 """Gibbs: the paper's algorithm, with its errata corrected (docs/inference.md).
 
-Pólya–Gamma weights make the qualities jointly Gaussian. Given them, the threshold is drawn with
-the weights integrated out, and α² twice: once at fixed qualities, once at fixed λ/α
-(interweaving), because each alone is slow where the other is quick.
+Conditional on Pólya–Gamma variables the qualities are jointly Gaussian. The threshold is drawn with
+these variables integrated out, and α² twice: once at fixed qualities, once at fixed λ/α
+(interweaving), because either alone mixes slowly where the other mixes fast.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.newton import Slopes, find_spread
+from tiewise.engines.laplace_marginal import fit_laplace_marginal
+from tiewise.engines.newton import ConditionalPosterior
 from tiewise.engines.slice_sampling import slice_draw
-from tiewise.engines.threads import side_by_side
+from tiewise.engines.threads import run_chains
 from tiewise.model import kernels
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Fixed, InverseGamma
@@ -27,19 +28,19 @@ from tiewise.progress import Progress, ProgressCounter
 Floats = NDArray[np.float64]
 
 PUBLISHED_TIE_STEP = 0.1
-FAR = 20.0
-# Where the data do not bound α² its vague prior would go on to what a matrix of doubles cannot
-# hold; at a variance of 10¹² every judgement is a certainty anyway.
-WIDEST = 1e12
+LARGE_MARGIN = 20.0
+# Where the data do not bound α² its vague prior allows values at which matrices overflow; at a
+# variance of 10¹² every judgement is certain anyway.
+MAX_VARIANCE = 1e12
 
 
 @dataclass(frozen=True)
 class Gibbs:
     """Pólya–Gamma Gibbs sampling: exact, no tuning, one Cholesky factorisation a sweep.
 
-    `draws` are shared out over the chains; `warmup` sweeps of each chain are left out.
+    `draws` are shared out over the chains; the first `warmup` sweeps of each chain are dropped.
 
-    `as_published=True` keeps the paper's plain updates (random-walk threshold, α² at fixed
+    `as_published=True` uses the paper's plain updates (random-walk threshold, α² at fixed
     qualities only) for comparison; the errata stay corrected.
     """
 
@@ -55,19 +56,19 @@ class Gibbs:
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
         refuse_terms(model, self)
-        begun = perf_counter()
+        begin = perf_counter()
         sampler = _Sampler.of(model, as_published=self.as_published)
-        built = perf_counter() - begun
+        build_seconds = perf_counter() - begin
         each = -(-self.draws // self.chains)
         counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
 
         def run(rng: Generator, counter: ProgressCounter) -> tuple[Floats, Floats, Floats]:
             return sampler.run(rng, self.warmup, each, counter)
 
-        runs = side_by_side(run, seed.spawn(self.chains), counter, self.threads)
+        runs = run_chains(run, seed.spawn(self.chains), counter, self.threads)
         quality, tie, variance = (np.stack(part) for part in zip(*runs, strict=True))
         facts = {"warmup": self.warmup, "as_published": int(self.as_published)}
-        return Draws(quality, tie, variance, facts=facts, build_seconds=built)
+        return Draws(quality, tie, variance, facts=facts, build_seconds=build_seconds)
 
 
 @dataclass(frozen=True)
@@ -79,39 +80,39 @@ class _State:
 
 @dataclass(frozen=True, eq=False)
 class _Sampler:
-    """One model's conditionals, and the start and step widths its peak suggests."""
+    """The conditional distributions of one model, with starts and slice widths from its mode."""
 
     model: BradleyTerry
-    slopes: Slopes
+    posterior: ConditionalPosterior
     start: _State
-    line_width: float
-    alpha_width: float
-    alpha_sd: float
+    tie_width: float
+    log_alpha_width: float
+    log_alpha_sd: float
     as_published: bool
 
     @classmethod
     def of(cls, model: BradleyTerry, *, as_published: bool) -> _Sampler:
-        slopes = Slopes(model)
-        spread = find_spread(slopes)
-        peak = spread.peak
-        line_width = 1.0
-        if slopes.tie_prior is not None:
-            curve = model.curvature(peak.quality, peak.tie)
-            own = slopes.threshold_bend(peak.quality, peak.line, curve)[1]
-            line_width = float(3 / np.sqrt(max(own, 1e-4)))
-        start = _State(peak.quality, peak.tie, float(np.exp(2 * peak.log_alpha)))
-        # A slice is stepped out from about three standard deviations; of log α given λ/α the
-        # likelihood alone speaks, so its marginal sd is a fair guess.
-        width = 3 * max(spread.sd, 1e-2)
-        return cls(model, slopes, start, line_width, width, spread.sd, as_published)
+        posterior = ConditionalPosterior(model)
+        marginal = fit_laplace_marginal(posterior)
+        mode = marginal.mode
+        tie_width = 1.0
+        if posterior.tie_prior is not None:
+            likelihood = model.negative_hessian(mode.quality, mode.tie)
+            own = posterior.tie_hessian(mode.quality, mode.unconstrained_tie, likelihood)[1]
+            tie_width = float(3 / np.sqrt(max(own, 1e-4)))
+        start = _State(mode.quality, mode.tie, float(np.exp(2 * mode.log_alpha)))
+        # Slices are stepped out from about three standard deviations. Conditional on λ/α, log α
+        # depends on the likelihood alone, so that its marginal sd is a fair guess.
+        width = 3 * max(marginal.sd, 1e-2)
+        return cls(model, posterior, start, tie_width, width, marginal.sd, as_published)
 
     def run(
         self, rng: Generator, warmup: int, draws: int, counter: ProgressCounter
     ) -> tuple[Floats, Floats, Floats]:
-        """One chain, its first `warmup` sweeps left out."""
+        """One chain without its first `warmup` sweeps."""
         quality = np.empty((draws, self.model.size))
         tie, variance = np.empty(draws), np.empty(draws)
-        state = self._disperse(rng)
+        state = self._dispersed_start(rng)
         for sweep in range(-warmup, draws):
             state = self.sweep(state, rng)
             if sweep >= 0:
@@ -121,74 +122,75 @@ class _Sampler:
             counter.step()
         return quality, tie, variance
 
-    def _disperse(self, rng: Generator) -> _State:
+    def _dispersed_start(self, rng: Generator) -> _State:
         """A start wider than the posterior in α and δ; the first sweep draws the qualities."""
         variance, tie = self.start.variance, self.start.tie
         if self.model.fixed_variance is None:
-            variance *= float(np.exp(4 * self.alpha_sd * rng.normal()))
-            variance = min(variance, WIDEST / 2)
-        if self.slopes.tie_prior is not None:
-            prior = self.slopes.tie_prior
-            line = prior.to_line(tie) + 2 / 3 * self.line_width * rng.normal()
-            tie = float(prior.from_line(np.array([line])).tie[0])
+            variance *= float(np.exp(4 * self.log_alpha_sd * rng.normal()))
+            variance = min(variance, MAX_VARIANCE / 2)
+        if self.posterior.tie_prior is not None:
+            prior = self.posterior.tie_prior
+            t = prior.unconstrain(tie) + 2 / 3 * self.tie_width * rng.normal()
+            tie = float(prior.constrain(np.array([t])).tie[0])
         return _State(self.start.quality, tie, variance)
 
     def sweep(self, state: _State, rng: Generator) -> _State:
-        """Weights, qualities, threshold, variance: each from its conditional."""
+        """Qualities, threshold, variance: each from its conditional distribution."""
         state = _State(self._draw_quality(state, rng), state.tie, state.variance)
-        if self.slopes.tie_prior is not None:
-            update = self._walk_tie if self.as_published else self._draw_tie
+        if self.posterior.tie_prior is not None:
+            update = self._random_walk_tie if self.as_published else self._draw_tie
             state = _State(state.quality, update(state, rng), state.variance)
         if self.model.fixed_variance is None:
             state = _State(state.quality, state.tie, self._draw_variance(state, rng))
             if not self.as_published:
-                state = self._stretch(state, rng)
+                state = self._draw_scale(state, rng)
         return state
 
     def _draw_quality(self, state: _State, rng: Generator) -> Floats:
-        """λ given fresh Pólya–Gamma weights z: N(S Xᵀ(k + δ z), S), S⁻¹ = XᵀZX + Σ⁻¹/α²."""
+        """λ conditional on Pólya–Gamma variables z: N(S Xᵀ(k + δ z), S), S⁻¹ = XᵀZX + Σ⁻¹/α²."""
         counts = self.model.counts
         forth, back = self.model.successes
         ahead, behind = self.model.margins(state.quality, state.tie)
-        z_forth, z_back = _weights(forth, ahead, rng), _weights(back, behind, rng)
-        pull = (forth - back) / 2 + state.tie * (z_forth - z_back)
+        z_forth, z_back = _polya_gamma(forth, ahead, rng), _polya_gamma(back, behind, rng)
+        linear = (forth - back) / 2 + state.tie * (z_forth - z_back)
         size = self.model.size
-        up, down = (np.bincount(side, pull, size) for side in (counts.first, counts.second))
+        up, down = (np.bincount(side, linear, size) for side in (counts.first, counts.second))
         target: Floats = np.asarray(up - down, np.float64)
         weight = kernels.laplacian(counts.first, counts.second, z_forth + z_back, size)
-        lift, precision = self.slopes.lift, self.slopes.precision
+        factor, precision = self.posterior.factor, self.posterior.precision
         if precision is not None:
             return _gaussian(weight + precision / state.variance, target, rng)
-        assert lift is not None
-        inverse = lift.T @ weight @ lift
+        assert factor is not None
+        inverse = factor.T @ weight @ factor
         inverse.flat[:: len(inverse) + 1] += 1 / state.variance
-        quality: Floats = lift @ _gaussian(inverse, lift.T @ target, rng)
+        quality: Floats = factor @ _gaussian(inverse, factor.T @ target, rng)
         return quality
 
-    def _tie_density(self, quality: Floats) -> Callable[[Floats], Floats]:
-        prior = self.slopes.tie_prior
+    def _tie_log_density(self, quality: Floats) -> Callable[[Floats], Floats]:
+        """Log density of the unconstrained threshold, conditional on the qualities."""
+        prior = self.posterior.tie_prior
         assert prior is not None
 
-        def density(line: Floats) -> Floats:
-            there = prior.from_line(line)
+        def log_density(t: Floats) -> Floats:
+            at = prior.constrain(t)
             with np.errstate(all="ignore"):
-                total = self.model.log_likelihood(_columns(quality, len(line)), there.tie)
-                total = total + prior.log_density(there.tie) + there.log_stretch
+                total = self.model.log_likelihood(_columns(quality, len(t)), at.tie)
+                total = total + prior.log_density(at.tie) + at.log_jacobian
             return np.where(np.isfinite(total), total, -np.inf)
 
-        return density
+        return log_density
 
     def _draw_tie(self, state: _State, rng: Generator) -> float:
-        """δ by a slice on its line, weights integrated out."""
-        prior = self.slopes.tie_prior
+        """δ by slice sampling, the Pólya–Gamma variables integrated out."""
+        prior = self.posterior.tie_prior
         assert prior is not None
-        density = self._tie_density(state.quality)
-        line = slice_draw(density, prior.to_line(state.tie), self.line_width, rng)
-        return float(prior.from_line(np.array([line])).tie[0])
+        log_density = self._tie_log_density(state.quality)
+        t = slice_draw(log_density, prior.unconstrain(state.tie), self.tie_width, rng)
+        return float(prior.constrain(np.array([t])).tie[0])
 
-    def _walk_tie(self, state: _State, rng: Generator) -> float:
+    def _random_walk_tie(self, state: _State, rng: Generator) -> float:
         """δ by one step of the paper's random walk."""
-        prior = self.slopes.tie_prior
+        prior = self.posterior.tie_prior
         assert prior is not None
         new = state.tie + PUBLISHED_TIE_STEP * rng.normal()
         if not prior.low < new < prior.high:
@@ -198,43 +200,43 @@ class _Sampler:
         return new if np.log(rng.uniform()) < log[0] - log[1] else state.tie
 
     def _draw_variance(self, state: _State, rng: Generator) -> float:
-        """α² given the qualities."""
+        """α² conditional on the qualities."""
         square = self._square(state.quality)
-        rank, prior = self.slopes.rank, self.model.variance
+        rank, prior = self.posterior.rank, self.model.variance
         assert not isinstance(prior, Fixed)
         if isinstance(prior, InverseGamma):
             new = (prior.scale + square / 2) / float(rng.gamma(prior.shape + rank / 2))
-            return new if new < WIDEST else state.variance
+            return new if new < MAX_VARIANCE else state.variance
 
-        def density(a: Floats) -> Floats:
+        def log_density(a: Floats) -> Floats:
             out: Floats = prior.log_density(a) - rank * a - square * np.exp(-2 * a) / 2
             return out
 
-        a = slice_draw(density, np.log(state.variance) / 2, 3 / np.sqrt(2 * rank), rng)
+        a = slice_draw(log_density, np.log(state.variance) / 2, 3 / np.sqrt(2 * rank), rng)
         return float(np.exp(2 * a))
 
     def _square(self, quality: Floats) -> float:
         """λᵀ Σ⁻¹ λ."""
-        if self.slopes.precision is not None:
-            return float(quality @ (self.slopes.precision @ quality))
+        if self.posterior.precision is not None:
+            return float(quality @ (self.posterior.precision @ quality))
         y = self.model.prior.coordinates(quality)
         return float(y @ y)
 
-    def _stretch(self, state: _State, rng: Generator) -> _State:
+    def _draw_scale(self, state: _State, rng: Generator) -> _State:
         """α and the qualities together, at fixed λ/α."""
         prior = self.model.variance
         assert not isinstance(prior, Fixed)
         start = np.log(state.variance) / 2
 
-        def density(a: Floats) -> Floats:
+        def log_density(a: Floats) -> Floats:
             with np.errstate(all="ignore"):
                 quality = _columns(state.quality, len(a)) * np.exp(a - start)
                 total = self.model.log_likelihood(quality, np.full(len(a), state.tie))
                 total = total + prior.log_density(a)
-                possible = (np.exp(2 * a) < WIDEST) & np.isfinite(total)
+                possible = (np.exp(2 * a) < MAX_VARIANCE) & np.isfinite(total)
             return np.where(possible, total, -np.inf)
 
-        a = slice_draw(density, start, self.alpha_width, rng)
+        a = slice_draw(log_density, start, self.log_alpha_width, rng)
         return _State(state.quality * np.exp(a - start), state.tie, float(np.exp(2 * a)))
 
 
@@ -242,28 +244,29 @@ def _columns(quality: Floats, number: int) -> Floats:
     return np.repeat(quality[:, None], number, axis=1)
 
 
-def _weights(successes: Floats, margin: Floats, rng: Generator) -> Floats:
-    """Pólya–Gamma weights of directed successes; none where there is no success."""
+def _polya_gamma(successes: Floats, margin: Floats, rng: Generator) -> Floats:
+    """Pólya–Gamma variables of directed successes; 0 where there is no success."""
     out = np.zeros_like(successes)
-    far = np.abs(margin) > FAR
-    near, far = (successes > 0) & ~far, (successes > 0) & far
-    if near.any():
-        out[near] = _near_weights(successes[near], margin[near], rng)
-    if far.any():
+    large = np.abs(margin) > LARGE_MARGIN
+    small, large = (successes > 0) & ~large, (successes > 0) & large
+    if small.any():
+        out[small] = _small_margin_polya_gamma(successes[small], margin[small], rng)
+    if large.any():
         # PG(b, c) is inverse Gaussian but for e^{-|c|}; the library is wrong from |c| = 30 on.
-        out[far] = rng.wald(successes[far] / (2 * np.abs(margin[far])), successes[far] ** 2 / 4)
+        mean = successes[large] / (2 * np.abs(margin[large]))
+        out[large] = rng.wald(mean, successes[large] ** 2 / 4)
     return out
 
 
-def _near_weights(successes: Floats, margin: Floats, rng: Generator) -> Floats:
-    """Pólya–Gamma weights at margins where the library is right."""
+def _small_margin_polya_gamma(successes: Floats, margin: Floats, rng: Generator) -> Floats:
+    """Pólya–Gamma variables at margins where the library is right."""
     from polyagamma import random_polyagamma
 
-    # Above 50 the library turns to a normal; a sum of smaller ones stays Pólya–Gamma.
+    # Above 50 the library uses a normal approximation; a sum of smaller ones stays exact.
     parts = np.ceil(successes / 50).astype(np.int64)
     row = np.repeat(np.arange(len(parts)), parts)
-    drawn = random_polyagamma((successes / parts)[row], margin[row], random_state=rng)
-    return np.asarray(np.bincount(row, drawn, len(parts)), np.float64)
+    values = random_polyagamma((successes / parts)[row], margin[row], random_state=rng)
+    return np.asarray(np.bincount(row, values, len(parts)), np.float64)
 
 
 def _gaussian(inverse: Floats, target: Floats, rng: Generator) -> Floats:

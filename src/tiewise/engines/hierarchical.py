@@ -1,41 +1,92 @@
-"""Layers: a model with terms as Gaussian layers, and its posterior given their scales.
+"""The posterior of a model with terms, as Gaussian layers whose scales are inferred.
 
-Qualities, contrasts, coefficients and advantages are the core; it is dense, and so are its second
-derivatives. Judges' sharpnesses and thresholds are many, but given the core each judge is on its
-own, so that they are eliminated one by one. Coordinates y of a layer have the prior N(0, scale² I).
+Qualities, contrasts, coefficients and advantages are the core, which is dense, and so is its
+Hessian. Judges' sharpnesses and thresholds are many, but conditional on the core judges are
+independent, so that they can be eliminated one by one. Coordinates of a layer have the prior
+N(0, scale² I).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.newton import threshold_line, typical_tie
-from tiewise.engines.scale_coordinates import ScaleLines
+from tiewise.engines.newton import initial_tie, unconstrained_tie
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Fixed, OnLine, VariancePrior
-from tiewise.model.strata import Point
+from tiewise.model.likelihood import LikelihoodArguments
+from tiewise.model.scalar_priors import Fixed, HalfNormalSpread, VariancePrior
+from tiewise.model.unconstrained_tie import ConstrainedTie
 
 Floats = NDArray[np.float64]
 
 
+class ConstrainedScales(NamedTuple):
+    """Log scales, their derivatives by the unconstrained coordinates t, and the log Jacobian."""
+
+    log_scale: Floats
+    by_t: Floats
+    log_jacobian: Floats
+    log_jacobian_by_t: Floats
+
+
+class UnconstrainedScales:
+    """Unconstrained coordinates t of the scales that are inferred, a row each.
+
+    t is the log scale; under a half-normal prior scale = unit · log(1 + eᵗ) instead. Below the
+    unit that t is still a log scale, above it the scale itself, in which such a prior is Gaussian.
+    In log scale, with few judges, one tail of the density would be too steep to sample.
+    """
+
+    def __init__(self, variances: Sequence[VariancePrior | Fixed]) -> None:
+        free = [one for one in variances if not isinstance(one, Fixed)]
+        self.half_normal = np.array([isinstance(one, HalfNormalSpread) for one in free], bool)
+        units = [one.scale / 2 if isinstance(one, HalfNormalSpread) else 1.0 for one in free]
+        self.log_unit = np.log(np.array(units, float))
+
+    def __len__(self) -> int:
+        return len(self.half_normal)
+
+    def constrain(self, t: Floats) -> ConstrainedScales:
+        """Log scales at t (scales) or (scales, chains)."""
+        column = (slice(None), *(None,) * (t.ndim - 1))
+        half_normal, log_unit = self.half_normal[column], self.log_unit[column]
+        softplus = np.logaddexp(0.0, t)
+        sigmoid = np.exp(np.minimum(t, 0.0)) / (1 + np.exp(-np.abs(t)))
+        # Far to the left log(1 + eᵗ) is eᵗ, and its logarithm t.
+        far = t < -30.0
+        ratio = np.where(far, 1.0, sigmoid / np.where(far, 1.0, softplus))
+        log_softplus = np.where(far, t, np.log(np.maximum(softplus, 1e-30)))
+        return ConstrainedScales(
+            np.where(half_normal, log_unit + log_softplus, t),
+            np.where(half_normal, ratio, 1.0),
+            np.where(half_normal, np.log(ratio), 0.0),
+            np.where(half_normal, 1.0 - sigmoid - ratio, 0.0),
+        )
+
+    def unconstrain(self, log_scale: Floats) -> Floats:
+        """The coordinates t of log scales."""
+        softplus = np.exp(log_scale - self.log_unit)
+        t = softplus + np.log(-np.expm1(-softplus))
+        return np.where(self.half_normal, t, log_scale)
+
+
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One Gaussian layer: its name, how many coordinates it has, and the prior of its variance.
+    """One Gaussian layer: its name, its number of coordinates, and the prior of its variance.
 
-    `base` (items, coordinates of a copy) takes coordinates to effects of items, and `share`
-    (groups, copies) says how much of each copy a group's qualities have. Layers without are not of
-    items.
+    A layer of items has `basis` (items, coordinates of a copy), from coordinates to effects of
+    items, and `group_weights` (groups, copies), the weights of copies in each group's qualities.
     """
 
     name: str
     size: int
     variance: VariancePrior | Fixed
-    base: Floats | None = None
-    share: Floats | None = None
+    basis: Floats | None = None
+    group_weights: Floats | None = None
 
     @property
     def free(self) -> bool:
@@ -43,175 +94,179 @@ class Layer:
         return not isinstance(self.variance, Fixed)
 
     @property
-    def lift(self) -> Floats:
-        """Effects of all copies (copies · items) from all coordinates."""
-        assert self.base is not None
-        assert self.share is not None
-        copies = self.share.shape[1]
-        return self.base if copies == 1 else np.asarray(np.kron(np.eye(copies), self.base), float)
+    def matrix(self) -> Floats:
+        """From all coordinates to the effects of all copies (copies · items)."""
+        assert self.basis is not None
+        assert self.group_weights is not None
+        copies = self.group_weights.shape[1]
+        return self.basis if copies == 1 else np.asarray(np.kron(np.eye(copies), self.basis), float)
 
 
-class Lifts(NamedTuple):
-    """From coordinates to what the likelihood is asked about.
+class DesignMatrices(NamedTuple):
+    """From coordinates to the arguments of the likelihood.
 
-    A matrix for each layer of items, to effects of items; and one to each stratum's shift.
+    `items` has a matrix for each layer of items, to effects of items; `shift` is one matrix, from
+    advantages to the shift of each stratum.
     """
 
     items: list[Floats]
-    sides: Floats
+    shift: Floats
 
 
-class Parts(NamedTuple):
-    """Coordinates by kind, each (coordinates, chains): the core's, the line's, and judges'."""
+class CoordinateBlocks(NamedTuple):
+    """Coordinates by kind, each (coordinates, chains)."""
 
     core: Floats
-    line: Floats
+    unconstrained_tie: Floats
     sharpness: Floats
     threshold: Floats
 
 
-class Layers:
+class HierarchicalPosterior:
     """The posterior of a model with terms, in the coordinates of its layers."""
 
     def __init__(self, model: BradleyTerry) -> None:
         self.model, self.design = model, model.design
-        self.rows = self.design.rows
+        self.likelihood = self.design.likelihood
         self.core, self.judges = core_layers(model), judge_layers(model)
-        self.tie_prior = threshold_line(model)
-        self.of_items = [layer for layer in self.core if layer.base is not None]
-        # Strata that are not kept apart have one side, one sharpness and one threshold.
-        sides = self.design.sides if self.rows.apart else np.zeros((1, 0))
-        self.lifts = Lifts([layer.lift for layer in self.of_items], sides)
+        self.tie_prior = unconstrained_tie(model)
+        self.item_layers = [layer for layer in self.core if layer.basis is not None]
+        # Strata that are pooled have one shift, one sharpness and one threshold.
+        shift = self.design.advantage_values if self.likelihood.stratified else np.zeros((1, 0))
+        self.matrices = DesignMatrices([layer.matrix for layer in self.item_layers], shift)
         sizes = [layer.size for layer in self.core]
-        self.ends = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-        self.lines = ScaleLines([layer.variance for layer in self.layers])
-        self.sharp = any(layer.name == "sharpness" for layer in self.judges)
-        self.tying = any(layer.name == "threshold" for layer in self.judges)
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+        self.scales = UnconstrainedScales([layer.variance for layer in self.layers])
+        self.has_sharpness = any(layer.name == "sharpness" for layer in self.judges)
+        self.has_thresholds = any(layer.name == "threshold" for layer in self.judges)
 
     @property
     def layers(self) -> list[Layer]:
-        """All of them, the core's first."""
+        """All layers, the core's first."""
         return [*self.core, *self.judges]
 
     @property
     def sizes(self) -> list[int]:
-        """Numbers of coordinates: of the core, of the line, of sharpnesses, of thresholds."""
-        judges = self.rows.strata
-        line = int(self.tie_prior is not None)
-        return [int(self.ends[-1]), line, judges * self.sharp, judges * self.tying]
+        """Numbers of coordinates, in the order of `CoordinateBlocks`."""
+        core, tie, judges = (
+            int(self.offsets[-1]),
+            int(self.tie_prior is not None),
+            self.likelihood.strata,
+        )
+        return [core, tie, judges * self.has_sharpness, judges * self.has_thresholds]
 
     @property
-    def spans(self) -> list[slice]:
-        """Where in a point each layer's coordinates are."""
-        judges = sum(self.sizes[:2]) + self.rows.strata * np.arange(len(self.judges))
-        starts = [*self.ends[:-1], *judges]
+    def layer_slices(self) -> list[slice]:
+        """The coordinates of each layer in a point."""
+        judges = sum(self.sizes[:2]) + self.likelihood.strata * np.arange(len(self.judges))
+        starts = [*self.offsets[:-1], *judges]
         return [slice(k, k + layer.size) for k, layer in zip(starts, self.layers, strict=True)]
 
-    def parts(self, point: Floats) -> Parts:
+    def split(self, point: Floats) -> CoordinateBlocks:
         """A vector, or a matrix with a column per chain, by kinds of coordinates."""
         columns = point if point.ndim == 2 else point[:, None]
-        return Parts(*np.split(columns, np.cumsum(self.sizes)[:-1]))
+        return CoordinateBlocks(*np.split(columns, np.cumsum(self.sizes)[:-1]))
 
     def start(self) -> Floats:
-        """Equal qualities, equal judges, and the threshold that gives the ties seen."""
+        """Equal qualities, equal judges, and the threshold that explains the share of ties."""
         point = np.zeros(sum(self.sizes))
         if self.tie_prior is not None:
-            low, high = self.tie_prior.low, self.tie_prior.high
-            width = min(high - low, 1.0)
-            inside = np.clip(typical_tie(self.model), low + 1e-3 * width, high - 1e-2 * width)
-            point[self.ends[-1]] = self.tie_prior.to_line(float(inside))
+            point[self.offsets[-1]] = initial_tie(self.model, self.tie_prior)
         return point
 
     def log_scales(self, free: Floats) -> Floats:
-        """Logarithm of each layer's scale, with those that are inferred given (scales, ...)."""
-        out, given = np.empty((len(self.layers), *free.shape[1:])), iter(free)
+        """Log scale of every layer, from those that are inferred (scales, ...)."""
+        out, inferred = np.empty((len(self.layers), *free.shape[1:])), iter(free)
         for k, layer in enumerate(self.layers):
             fixed = layer.variance.value if isinstance(layer.variance, Fixed) else None
-            out[k] = next(given) if fixed is None else np.log(fixed) / 2
+            out[k] = next(inferred) if fixed is None else np.log(fixed) / 2
         return out
 
-    def qualities(self, lifts: Lifts, core: Floats) -> Floats:
-        """Qualities of all groups (groups · items, chains) from coordinates on these lifts."""
-        items, chains = self.rows.items, core.shape[1]
-        out = np.zeros((self.rows.groups, items, chains))
-        for k, (layer, lift) in enumerate(zip(self.of_items, lifts.items, strict=True)):
-            part = (lift @ core[self.ends[k] : self.ends[k + 1]]).reshape(-1, items, chains)
-            assert layer.share is not None
-            out += np.tensordot(layer.share, part, 1)
+    def qualities(self, matrices: DesignMatrices, core: Floats) -> Floats:
+        """Qualities of all groups (groups · items, chains) from coordinates of the core."""
+        items, chains = self.likelihood.items, core.shape[1]
+        out = np.zeros((self.likelihood.groups, items, chains))
+        for k, (layer, matrix) in enumerate(zip(self.item_layers, matrices.items, strict=True)):
+            coordinates = core[self.offsets[k] : self.offsets[k + 1]]
+            effects = (matrix @ coordinates).reshape(-1, items, chains)
+            assert layer.group_weights is not None
+            out += np.tensordot(layer.group_weights, effects, 1)
         return out.reshape(-1, chains)
 
-    def pulled(self, lifts: Lifts, by_quality: Floats) -> Floats:
-        """Derivatives by coordinates (coordinates, ...) from those by quality."""
-        items, number = self.rows.items, by_quality.shape[1]
-        groups = by_quality.reshape(self.rows.groups, items, number)
+    def pullback(self, matrices: DesignMatrices, by_quality: Floats) -> Floats:
+        """Derivatives by coordinates of items (coordinates, ...) from those by quality."""
+        items, number = self.likelihood.items, by_quality.shape[1]
+        groups = by_quality.reshape(self.likelihood.groups, items, number)
         parts = []
-        for layer, lift in zip(self.of_items, lifts.items, strict=True):
-            assert layer.share is not None
-            shared = np.tensordot(layer.share.T, groups, 1).reshape(-1, number)
-            parts.append(lift.T @ shared)
+        for layer, matrix in zip(self.item_layers, matrices.items, strict=True):
+            assert layer.group_weights is not None
+            by_effects = np.tensordot(layer.group_weights.T, groups, 1).reshape(-1, number)
+            parts.append(matrix.T @ by_effects)
         return np.concatenate(parts)
 
-    def point(self, lifts: Lifts, parts: Parts) -> Point:
-        """What the likelihood is asked about."""
-        advantage = parts.core[self.ends[len(self.of_items)] :]
-        strata, chains = self.rows.strata, parts.core.shape[1]
-        nothing = np.zeros((strata, chains))
-        tie = np.repeat(self.tie(parts.line, chains)[None], strata, axis=0)
-        return Point(
-            self.qualities(lifts, parts.core),
-            lifts.sides @ advantage if len(advantage) else nothing,
-            parts.sharpness if self.sharp else nothing,
-            tie * np.exp(parts.threshold) if self.tying else tie,
+    def arguments(self, matrices: DesignMatrices, blocks: CoordinateBlocks) -> LikelihoodArguments:
+        """The arguments of the likelihood at these coordinates."""
+        advantage = blocks.core[self.offsets[len(self.item_layers)] :]
+        strata, chains = self.likelihood.strata, blocks.core.shape[1]
+        zeros = np.zeros((strata, chains))
+        tie = np.repeat(self.tie(blocks.unconstrained_tie, chains)[None], strata, axis=0)
+        return LikelihoodArguments(
+            self.qualities(matrices, blocks.core),
+            matrices.shift @ advantage if len(advantage) else zeros,
+            blocks.sharpness if self.has_sharpness else zeros,
+            tie * np.exp(blocks.threshold) if self.has_thresholds else tie,
         )
 
-    def on_line(self, line: Floats) -> OnLine | None:
-        """δ and what a change of variable needs, where δ is inferred."""
-        return None if self.tie_prior is None else self.tie_prior.from_line(line[0])
+    def constrain_tie(self, t: Floats) -> ConstrainedTie | None:
+        """δ and the derivatives of the change of variable, where δ is inferred."""
+        return None if self.tie_prior is None else self.tie_prior.constrain(t[0])
 
-    def tie(self, line: Floats, chains: int) -> Floats:
+    def tie(self, t: Floats, chains: int) -> Floats:
         """δ of each chain."""
-        there = self.on_line(line)
-        if there is not None:
-            return there.tie
+        at = self.constrain_tie(t)
+        if at is not None:
+            return at.tie
         assert self.model.fixed_tie is not None
         return np.full(chains, self.model.fixed_tie)
 
-    def line_density(self, line: Floats) -> Floats | float:
-        """Log prior density of the line's coordinate."""
-        there = self.on_line(line)
-        if there is None or self.tie_prior is None:
+    def tie_log_prior(self, t: Floats) -> Floats | float:
+        """Log prior density of the unconstrained threshold."""
+        at = self.constrain_tie(t)
+        if at is None or self.tie_prior is None:
             return 0.0
-        return self.tie_prior.log_density(there.tie) + there.log_stretch
+        return self.tie_prior.log_density(at.tie) + at.log_jacobian
 
-    def slopes(self, lifts: Lifts, at: Point, line: Floats) -> Parts:
-        """Derivatives of log likelihood and δ's prior by coordinates on these lifts."""
-        by = self.rows.slopes(at)
-        core = [self.pulled(lifts, by.quality)]
-        if lifts.sides.shape[1]:
-            core.append(lifts.sides.T @ by.shift)
-        by_log_tie = by.tie * at.tie
-        there = self.on_line(line)
-        by_line = np.empty((0, at.quality.shape[1]))
-        if there is not None and self.tie_prior is not None:
-            slope = by_log_tie.sum(axis=0) / there.tie + self.tie_prior.slope(there.tie)
-            by_line = (slope * there.by_t + there.log_stretch_by_t)[None]
-        none = np.empty((0, at.quality.shape[1]))
-        return Parts(
+    def gradient(
+        self, matrices: DesignMatrices, arguments: LikelihoodArguments, t: Floats
+    ) -> CoordinateBlocks:
+        """Derivatives of log likelihood and δ's prior by coordinates."""
+        by = self.likelihood.gradient(arguments)
+        core = [self.pullback(matrices, by.quality)]
+        if matrices.shift.shape[1]:
+            core.append(matrices.shift.T @ by.shift)
+        by_log_tie = by.tie * arguments.tie
+        at = self.constrain_tie(t)
+        by_t = np.empty((0, arguments.quality.shape[1]))
+        if at is not None and self.tie_prior is not None:
+            by_tie = by_log_tie.sum(axis=0) / at.tie + self.tie_prior.derivative(at.tie)
+            by_t = (by_tie * at.by_t + at.log_jacobian_by_t)[None]
+        empty = np.empty((0, arguments.quality.shape[1]))
+        return CoordinateBlocks(
             np.concatenate(core),
-            by_line,
-            by.sharpness if self.sharp else none,
-            by_log_tie if self.tying else none,
+            by_t,
+            by.log_sharpness if self.has_sharpness else empty,
+            by_log_tie if self.has_thresholds else empty,
         )
 
 
 def core_layers(model: BradleyTerry) -> list[Layer]:
     """Layers of items, then of advantages; those with inferred scales come first."""
     design, size = model.design, model.size
-    everyone = np.ones((len(design.group_names), 1))
-    base = np.eye(size) if model.factor is None else model.factor
-    layers = [Layer("quality", base.shape[1], model.variance, base, everyone)]
+    ones = np.ones((len(design.group_names), 1))
+    basis = np.eye(size) if model.factor is None else model.factor
+    layers = [Layer("quality", basis.shape[1], model.variance, basis, ones)]
     if design.groups is not None:
-        own = base if design.groups.prior is None else design.groups.prior.factor(size)
+        own = basis if design.groups.prior is None else design.groups.prior.factor(size)
         own = np.eye(size) if own is None else own
         copies = design.contrasts.shape[1]
         layers.append(
@@ -220,7 +275,7 @@ def core_layers(model: BradleyTerry) -> list[Layer]:
     if design.covariates is not None and design.columns is not None:
         values = design.columns.standard
         layers.append(
-            Layer("coefficient", values.shape[1], design.covariates.variance, values, everyone)
+            Layer("coefficient", values.shape[1], design.covariates.variance, values, ones)
         )
     if design.order is not None:
         layers.append(Layer("order", len(design.advantages), design.order.variance))
@@ -231,7 +286,7 @@ def judge_layers(model: BradleyTerry) -> list[Layer]:
     """Layers with a coordinate for each judge."""
     design, layers = model.design, []
     if design.sharpness is not None:
-        layers.append(Layer("sharpness", design.rows.strata, design.sharpness.variance))
+        layers.append(Layer("sharpness", design.likelihood.strata, design.sharpness.variance))
     if design.thresholds is not None:
-        layers.append(Layer("threshold", design.rows.strata, design.thresholds.variance))
+        layers.append(Layer("threshold", design.likelihood.strata, design.thresholds.variance))
     return layers

@@ -1,7 +1,7 @@
-"""Scales: modes of a model with terms given the scales of its layers, and the marginal of scales.
+"""The Laplace marginal of the scales of a model with terms.
 
-As in `peak`, with several scales in place of α: the mode given all of them is good, the joint mode
-is not, and the Laplace marginals of the scales say where to look and how far.
+As in `laplace_marginal`, with several scales in place of α: the mode conditional on all scales is
+useful, the joint mode is not.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.arrowhead import Arrow, arrow_at, newton_step
-from tiewise.engines.hierarchical import Layers, Parts
-from tiewise.engines.newton import CLOSE_ENOUGH, FARTHEST, ROUGHLY, weighted_moments
+from tiewise.engines.arrowhead import ArrowheadHessian, arrowhead_hessian, newton_step
+from tiewise.engines.hierarchical import CoordinateBlocks, HierarchicalPosterior
+from tiewise.engines.laplace_marginal import MAX_LOG_SCALE, quartic_moments
+from tiewise.engines.newton import ROUGH_TOLERANCE, TOLERANCE
 from tiewise.model.scalar_priors import Fixed
 
 Floats = NDArray[np.float64]
 
-LONGEST = 2.0  # farthest that a judge or the line may move in one of Newton's steps
-STEP = 0.35  # between the places at which a marginal is looked at, to begin with
-FARTHEST_STEP = 1.5
+MAX_NEWTON_STEP = 2.0  # bound on the step of a judge or of the unconstrained threshold
+DIFFERENCE_STEP = 0.35  # of finite differences of the marginal, at first
+MAX_SCALE_STEP = 1.5
 ROUNDS = 12
 
 
-class Given(NamedTuple):
-    """The mode given scales, and their Laplace marginal there."""
+class HierarchicalMode(NamedTuple):
+    """The mode conditional on scales, and their Laplace marginal there."""
 
     log_scales: Floats
     point: Floats
@@ -34,185 +35,199 @@ class Given(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scales:
-    """The marginal of the scales that are inferred, along their lines.
+class ScaleMarginal:
+    """The Laplace marginal of the inferred scales, in their unconstrained coordinates.
 
-    The mode at its top with the arrow there, its mean, and a root of its covariance.
+    The mode at its maximum with the Hessian there, its mean, and a root of its covariance.
     """
 
-    top: Given
-    arrow: Arrow
+    mode: HierarchicalMode
+    hessian: ArrowheadHessian
     mean: Floats
-    root: Floats
+    covariance_root: Floats
 
 
-class Climb:
-    """Modes given scales, each looked for from the nearest one known."""
+class ModeFinder:
+    """Modes conditional on scales, each started from the nearest of those computed before."""
 
-    def __init__(self, layers: Layers) -> None:
-        self.layers = layers
-        self.known: dict[bytes, Given] = {}
-        self.last: Arrow | None = None
+    def __init__(self, posterior: HierarchicalPosterior) -> None:
+        self.posterior = posterior
+        self.cache: dict[bytes, HierarchicalMode] = {}
+        self.last_hessian: ArrowheadHessian | None = None
 
-    def value(self, point: Floats, log_scales: Floats) -> float:
-        """Log posterior given scales, without what depends on scales alone."""
-        layers, parts = self.layers, self.layers.parts(point)
+    def log_density(self, point: Floats, log_scales: Floats) -> float:
+        """Log density conditional on scales, without the part that depends on scales alone."""
+        posterior, blocks = self.posterior, self.posterior.split(point)
         with np.errstate(all="ignore"):
-            total = layers.rows.log_likelihood(layers.point(layers.lifts, parts))
-            total = total + layers.line_density(parts.line)
-            for shrink, span in zip(np.exp(-2 * log_scales), layers.spans, strict=True):
-                total = total - shrink * float(point[span] @ point[span]) / 2
+            total = posterior.likelihood.log_likelihood(
+                posterior.arguments(posterior.matrices, blocks)
+            )
+            total = total + posterior.tie_log_prior(blocks.unconstrained_tie)
+            for precision, own in self._precisions(log_scales):
+                total = total - precision * float(point[own] @ point[own]) / 2
         return float(total[0]) if np.isfinite(total[0]) else -np.inf
 
-    def slope(self, point: Floats, log_scales: Floats) -> Parts:
-        """Its derivative."""
-        layers, parts = self.layers, self.layers.parts(point)
-        by = layers.slopes(layers.lifts, layers.point(layers.lifts, parts), parts.line)
+    def gradient(self, point: Floats, log_scales: Floats) -> CoordinateBlocks:
+        """Gradient of `log_density`."""
+        posterior, blocks = self.posterior, self.posterior.split(point)
+        arguments = posterior.arguments(posterior.matrices, blocks)
+        by = posterior.gradient(posterior.matrices, arguments, blocks.unconstrained_tie)
         flat = np.concatenate([part[:, 0] for part in by])
-        for shrink, span in zip(np.exp(-2 * log_scales), layers.spans, strict=True):
-            flat[span] -= shrink * point[span]
-        return layers.parts(flat)
+        for precision, own in self._precisions(log_scales):
+            flat[own] -= precision * point[own]
+        return posterior.split(flat)
 
-    def arrow(self, point: Floats) -> Arrow:
-        """Minus its second derivatives, priors of layers left out."""
-        layers, parts = self.layers, self.layers.parts(point)
-        return arrow_at(layers, layers.point(layers.lifts, parts), parts.line)
+    def hessian(self, point: Floats) -> ArrowheadHessian:
+        """Minus the second derivatives of `log_density`, without the layers' priors."""
+        posterior, blocks = self.posterior, self.posterior.split(point)
+        arguments = posterior.arguments(posterior.matrices, blocks)
+        return arrowhead_hessian(posterior, arguments, blocks.unconstrained_tie)
 
-    def mode(self, free: Floats, *, close: float = ROUGHLY) -> Given:
-        """The mode given scales, by Newton's way, and the Laplace marginal along their lines."""
-        layers, scaled = self.layers, self.layers.lines.at(free)
-        log_scales = layers.log_scales(scaled.log_scale)
+    def _precisions(self, log_scales: Floats) -> zip[tuple[float, slice]]:
+        """Prior precision and coordinates of each layer."""
+        return zip(np.exp(-2 * log_scales), self.posterior.layer_slices, strict=True)
+
+    def mode(self, free: Floats, *, tolerance: float = ROUGH_TOLERANCE) -> HierarchicalMode:
+        """The mode at unconstrained scales, by Newton's method, and their Laplace marginal."""
+        posterior, scales = self.posterior, self.posterior.scales.constrain(free)
+        log_scales = posterior.log_scales(scales.log_scale)
         key = free.tobytes()
-        if key in self.known and close >= ROUGHLY:
-            return self.known[key]
-        nearest = min(self.known.values(), key=lambda g: _away(g, log_scales), default=None)
-        point = layers.start() if nearest is None else nearest.point
-        height, log_det, stale = self.value(point, log_scales), 0.0, self.last
-        for _ in range(100):
-            slope = self.slope(point, log_scales)
-            # The last arrow is good for a first step, with the priors of these scales.
-            arrow = self.arrow(point) if stale is None else stale
-            step, log_det = newton_step(layers, arrow, log_scales, slope)
-            gain = float(np.concatenate([part[:, 0] for part in slope]) @ step)
-            fresh, stale = stale is None, None
-            if gain < close and fresh:
-                point, height = point + step, height + gain / 2
-                break
-            taken = self._shortened(point, self._bounded(step), log_scales, height)
-            if taken is not None:
-                point, height = taken
-            elif fresh:
-                break
-        self.last = arrow
-        marginal = height - log_det / 2 + float(scaled.log_stretch.sum())
-        for layer, a in zip(layers.layers, log_scales, strict=True):
+        if key in self.cache and tolerance >= ROUGH_TOLERANCE:
+            return self.cache[key]
+        point, value, log_determinant = self._maximise(log_scales, tolerance)
+        marginal = value - log_determinant / 2 + float(scales.log_jacobian.sum())
+        for layer, a in zip(posterior.layers, log_scales, strict=True):
             marginal -= layer.size * float(a)
             if not isinstance(layer.variance, Fixed):
                 marginal += float(layer.variance.log_density(np.array([a]))[0])
-        found = Given(log_scales, point, marginal)
-        self.known[key] = found
-        return found
+        self.cache[key] = HierarchicalMode(log_scales, point, marginal)
+        return self.cache[key]
+
+    def _maximise(self, log_scales: Floats, tolerance: float) -> tuple[Floats, float, float]:
+        """The mode, the log density there, and the log determinant of the negative Hessian."""
+        modes = self.cache.values()
+        nearest = min(modes, key=lambda mode: _distance(mode, log_scales), default=None)
+        point = self.posterior.start() if nearest is None else nearest.point
+        value, log_determinant = self.log_density(point, log_scales), 0.0
+        stale = self.last_hessian
+        for _ in range(100):
+            gradient = self.gradient(point, log_scales)
+            # The last Hessian is good enough for a first step, with the priors of these scales.
+            hessian = self.hessian(point) if stale is None else stale
+            step, log_determinant = newton_step(self.posterior, hessian, log_scales, gradient)
+            decrement = float(np.concatenate([part[:, 0] for part in gradient]) @ step)
+            fresh, stale = stale is None, None
+            if decrement < tolerance and fresh:
+                point, value = point + step, value + decrement / 2
+                break
+            improved = self._backtrack(point, self._bounded(step), log_scales, value)
+            if improved is not None:
+                point, value = improved
+            elif fresh:
+                break
+        self.last_hessian = hessian
+        return point, value, log_determinant
 
     def _bounded(self, step: Floats) -> Floats:
-        """A step that moves no judge and no threshold further than `LONGEST`."""
-        tail = np.abs(step[self.layers.ends[-1] :])
-        farthest = float(tail.max()) if len(tail) else 0.0
-        return step * min(1.0, LONGEST / max(farthest, 1e-300))
+        """The step, shortened so that no judge and no threshold exceeds `MAX_NEWTON_STEP`."""
+        tail = np.abs(step[self.posterior.offsets[-1] :])
+        largest = float(tail.max()) if len(tail) else 0.0
+        return step * min(1.0, MAX_NEWTON_STEP / max(largest, 1e-300))
 
-    def _shortened(
-        self, point: Floats, step: Floats, log_scales: Floats, height: float
+    def _backtrack(
+        self, point: Floats, step: Floats, log_scales: Floats, value: float
     ) -> tuple[Floats, float] | None:
-        """The first of the step, half of it, a quarter... that does not lead down."""
+        """The first of the step, half of it, a quarter, … that does not lower the density."""
         for _ in range(40):
-            higher = self.value(point + step, log_scales)
-            if higher >= height:
-                return point + step, higher
+            new = self.log_density(point + step, log_scales)
+            if new >= value:
+                return point + step, new
             step = step / 2
         return None
 
 
-def _away(one: Given, log_scales: Floats) -> float:
-    return float(((one.log_scales - log_scales) ** 2).sum())
+def _distance(mode: HierarchicalMode, log_scales: Floats) -> float:
+    return float(((mode.log_scales - log_scales) ** 2).sum())
 
 
-def find_scales(layers: Layers) -> Scales:
-    """Top, mean and covariance of the Laplace marginal of all scales that are inferred."""
-    climb, number = Climb(layers), sum(layer.free for layer in layers.layers)
-    centre, width = _summit(climb, _first_guess(layers))
+def fit_scale_marginal(posterior: HierarchicalPosterior) -> ScaleMarginal:
+    """Maximum, mean and covariance of the Laplace marginal of all scales that are inferred."""
+    finder, number = ModeFinder(posterior), sum(layer.free for layer in posterior.layers)
+    centre, sd = _maximum(finder, _initial_scales(posterior))
     if number:
-        mean, root = _widened(climb, centre, _covariance(climb, centre, width))
+        mean, root = _moments(finder, centre, _covariance(finder, centre, sd))
     else:
         mean, root = centre, np.empty((0, 0))
-    top = climb.mode(centre, close=CLOSE_ENOUGH)
-    return Scales(top, climb.arrow(top.point), mean, root)
+    mode = finder.mode(centre, tolerance=TOLERANCE)
+    return ScaleMarginal(mode, finder.hessian(mode.point), mean, root)
 
 
-def _first_guess(layers: Layers) -> Floats:
-    """Qualities of spread 1, and everything else a third as wide."""
-    free = [layer for layer in layers.layers if layer.free]
+def _initial_scales(posterior: HierarchicalPosterior) -> Floats:
+    """Scale 1 for qualities, about a third of that for everything else."""
+    free = [layer for layer in posterior.layers if layer.free]
     guess = np.array([0.0 if layer.name == "quality" else np.log(0.3) for layer in free])
-    return layers.lines.to_line(guess)
+    return posterior.scales.unconstrain(guess)
 
 
-def _summit(climb: Climb, centre: Floats) -> tuple[Floats, Floats]:
-    """Where the marginal is highest, and its width along each scale, by parabolas."""
-    width = np.full(len(centre), STEP)
+def _maximum(finder: ModeFinder, centre: Floats) -> tuple[Floats, Floats]:
+    """The maximum of the marginal, and its sd along each scale, by parabolas."""
+    sd = np.full(len(centre), DIFFERENCE_STEP)
     if not len(centre):
-        return centre, width
-    here = climb.mode(centre).log_marginal
+        return centre, sd
+    best = finder.mode(centre).log_marginal
     for _ in range(ROUNDS):
         moved = 0.0
-        # One scale after the other: each parabola already knows of the last one's move.
+        # One scale after the other: each parabola starts from the maximum of the last.
         for k in range(len(centre)):
             step = np.zeros(len(centre))
-            step[k] = float(np.clip(width[k], 0.05, STEP))
-            up, down = (climb.mode(centre + sign * step).log_marginal for sign in (1, -1))
-            slope, bend = (up - down) / 2, up + down - 2 * here
-            if bend < -1e-3:
-                width[k] = step[k] / np.sqrt(-bend)
-                move = float(np.clip(-slope / bend * step[k], -FARTHEST_STEP, FARTHEST_STEP))
+            step[k] = float(np.clip(sd[k], 0.05, DIFFERENCE_STEP))
+            up, down = (finder.mode(centre + sign * step).log_marginal for sign in (1, -1))
+            first, second = (up - down) / 2, up + down - 2 * best
+            if second < -1e-3:
+                sd[k] = step[k] / np.sqrt(-second)
+                move = float(np.clip(-first / second * step[k], -MAX_SCALE_STEP, MAX_SCALE_STEP))
             else:
-                width[k], move = 1.0, float(np.sign(slope)) * FARTHEST_STEP / 2
+                sd[k], move = 1.0, float(np.sign(first)) * MAX_SCALE_STEP / 2
             new = centre.copy()
-            new[k] = np.clip(centre[k] + move, -FARTHEST, FARTHEST)
-            there = climb.mode(new).log_marginal
-            if there > here:
-                moved = max(moved, abs(new[k] - centre[k]) / width[k])
-                centre, here = new, there
+            new[k] = np.clip(centre[k] + move, -MAX_LOG_SCALE, MAX_LOG_SCALE)
+            there = finder.mode(new).log_marginal
+            if there > best:
+                moved = max(moved, abs(new[k] - centre[k]) / sd[k])
+                centre, best = new, there
         if moved < 0.5:
             break
-    return centre, width
+    return centre, sd
 
 
-def _covariance(climb: Climb, centre: Floats, width: Floats) -> Floats:
-    """Inverse of minus the second derivatives of the marginal at its top."""
-    number, here = len(centre), climb.mode(centre).log_marginal
-    steps = np.diag(np.minimum(width, 1.0))
-    precision = np.diag(width**-2.0)
-    up = [climb.mode(centre + step).log_marginal for step in steps] if number > 1 else []
+def _covariance(finder: ModeFinder, centre: Floats, sd: Floats) -> Floats:
+    """Inverse of minus the second derivatives of the marginal at its maximum."""
+    number, best = len(centre), finder.mode(centre).log_marginal
+    steps = np.diag(np.minimum(sd, 1.0))
+    precision = np.diag(sd**-2.0)
+    up = [finder.mode(centre + step).log_marginal for step in steps] if number > 1 else []
     for k in range(number):
         for m in range(k):
-            both = climb.mode(centre + steps[k] + steps[m]).log_marginal
-            bend = both - up[k] - up[m] + here
-            precision[k, m] = precision[m, k] = -bend / steps[k, k] / steps[m, m]
-    # Differences this wide may overstate a correlation beyond what can be.
+            both = finder.mode(centre + steps[k] + steps[m]).log_marginal
+            second = both - up[k] - up[m] + best
+            precision[k, m] = precision[m, k] = -second / steps[k, k] / steps[m, m]
+    # Differences this wide may overstate correlations until the matrix is not positive definite.
     for share in (1.0, 0.5, 0.0):
-        shrunk = np.where(np.eye(number, dtype=bool), precision, share * precision)
-        if np.linalg.eigvalsh(shrunk)[0] > 0.2 * np.diag(precision).min():
+        damped = np.where(np.eye(number, dtype=bool), precision, share * precision)
+        if np.linalg.eigvalsh(damped)[0] > 0.2 * np.diag(precision).min():
             break
-    return np.asarray(np.linalg.inv(shrunk), np.float64)
+    return np.asarray(np.linalg.inv(damped), np.float64)
 
 
-def _widened(climb: Climb, centre: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-    """Mean and root of covariance, with how lopsided the marginal is along each of its axes."""
+def _moments(finder: ModeFinder, centre: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+    """Mean and root of covariance, corrected for skewness along each column of the root."""
     root = np.asarray(np.linalg.cholesky(covariance), np.float64)
-    here, mean = climb.mode(centre).log_marginal, centre.copy()
+    best, mean = finder.mode(centre).log_marginal, centre.copy()
     for k in range(len(centre)):
         along = np.array([-2.5, -1.25, 0.0, 1.25, 2.5])
-        heights = [
-            here if t == 0 else climb.mode(centre + t * root[:, k]).log_marginal for t in along
+        marginals = [
+            best if t == 0 else finder.mode(centre + t * root[:, k]).log_marginal for t in along
         ]
-        middle, spread = weighted_moments(along, np.array(heights))
-        mean = mean + middle * root[:, k]
-        root[:, k] *= spread
+        shift, sd = quartic_moments(along, np.array(marginals))
+        mean = mean + shift * root[:, k]
+        root[:, k] *= sd
     return mean, root

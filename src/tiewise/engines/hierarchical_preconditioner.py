@@ -1,8 +1,8 @@
-"""The chart of a model with terms: coordinates in which its posterior is nearly N(0, I).
+"""The preconditioner of a model with terms: coordinates in which its posterior is nearly N(0, I).
 
-Layers are placed one after the other, each where the earlier ones lean it. For the scale of its own
-a layer does what the plain chart does for α: prior and likelihood are diagonalised together, with
-later layers taken out, so that moving the scale costs no factorisation.
+Layers follow one another, each Gaussian conditional on those before it. With its own scale a layer
+does what the plain preconditioner does with α: prior and likelihood are diagonalised together,
+later layers eliminated, so that a change of scale costs no factorisation.
 """
 
 from __future__ import annotations
@@ -15,277 +15,324 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines import preconditioner_kernels as loops
-from tiewise.engines.arrowhead import judge_shrinks
-from tiewise.engines.hierarchical import Layers, Lifts
-from tiewise.engines.hierarchical_marginal import Scales, find_scales
-from tiewise.engines.newton import diagonalised
+from tiewise.engines.arrowhead import judge_precisions
+from tiewise.engines.hierarchical import DesignMatrices, HierarchicalPosterior
+from tiewise.engines.hierarchical_marginal import ScaleMarginal, fit_scale_marginal
+from tiewise.engines.preconditioner import (
+    diagonalise,
+    log_prior_and_jacobian,
+    transform_layer,
+    transform_layer_gradient,
+)
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.likelihood import LikelihoodArguments
 from tiewise.model.scalar_priors import Fixed
-from tiewise.model.strata import Point
 
 Floats = NDArray[np.float64]
 
-LINE = "line"  # the step that places δ
-ALONE = ("coefficient", "order", LINE)  # few, and each of them looked at on its own
+TIE = "tie"  # the name of the conditional of the unconstrained threshold
+SMALL = ("coefficient", "order", TIE)  # few coordinates, which a pilot run does not pool
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """How one layer is placed: x = (pulled − lean) / (bend + shrink) + q · width.
+class LayerConditional:
+    """The Gaussian distribution of a layer's x, conditional on the layers before it.
 
-    `rows` are its rows of q, `span` its rows of x. It leans on all of x before it by `cross`, and
-    on as many x from `beside` on, one by one, by `link`. `scale` is the place of its scale among
-    all; the line has none.
+    Its precision is `eigenvalues` + the prior's, its mean (`precision_mean` − shift) / precision.
+    The shift is `cross` times the deviations of all earlier x from the mode and, one by one, `link`
+    times those of as many x from `link_start` on. `q_rows` and `x_rows` are its rows of q and x;
+    `scale` is the index of its scale, None for the unconstrained threshold.
     """
 
     name: str
-    rows: slice
-    span: slice
-    bend: Floats
-    pulled: Floats
+    q_rows: slice
+    x_rows: slice
+    eigenvalues: Floats
+    precision_mean: Floats
     cross: Floats
     scale: int | None
-    beside: int = 0
+    link_start: int = 0
     link: Floats | None = None
 
+    def prior_precision(self, log_scales: Floats) -> Floats:
+        """Prior precision in each chain; 0 for the threshold, whose prior is not Gaussian."""
+        if self.scale is None:
+            return np.zeros(log_scales.shape[1])
+        return np.asarray(np.exp(-2 * log_scales[self.scale]), np.float64)
 
-class LayeredPlace(NamedTuple):
-    """Where a matrix of chart points q (dimensions, chains) lies in the model."""
+
+class HierarchicalParameters(NamedTuple):
+    """Parameters of a model with terms at a matrix q (dimensions, chains)."""
 
     x: Floats
-    middle: Floats
-    width: Floats
-    lines: Floats
+    mean: Floats
+    sd: Floats
+    unconstrained_scales: Floats
     log_scales: Floats
     quality: Floats
     shift: Floats
     sharpness: Floats
     tie: Floats
 
+    @property
+    def arguments(self) -> LikelihoodArguments:
+        """The arguments of the likelihood."""
+        return LikelihoodArguments(self.quality, self.shift, self.sharpness, self.tie)
+
 
 @dataclass(frozen=True, eq=False)
-class LayeredChart:
-    """A map from q ~ nearly N(0, I) to everything a model with terms has, and the density of q.
+class HierarchicalPreconditioner:
+    """A map from q, nearly N(0, I), to the parameters of a model with terms, and q's density.
 
-    Rows of q: `rank` of layers that are many, then those of few and of δ, then of scales.
+    Rows of q: `rank` of layers with many coordinates, then those of small layers and of δ, then of
+    scales. `rotations` are the eigenvectors that take x of each layer of the core to its
+    coordinates; `matrices` take x to the likelihood's arguments.
     """
 
-    layers: Layers
-    steps: list[Step]
-    turns: list[Floats]
-    lifts: Lifts
-    top: Floats
+    posterior: HierarchicalPosterior
+    conditionals: list[LayerConditional]
+    rotations: list[Floats]
+    matrices: DesignMatrices
+    mode: Floats
     rank: int
     dimensions: int
-    mean: Floats
-    root: Floats
-    scales: Scales
-    spread: None = None
-    """It begins anew each time."""
+    marginal: ScaleMarginal
+    warm_start: None = None
 
-    def place(self, q: Floats, *, rough: bool = False) -> LayeredPlace:
-        """Everything at q; a kick has no use for less than this, so `rough` changes nothing."""
-        free = self.mean[:, None] + self.root @ q[len(q) - len(self.mean) :]
-        log_scales = self.layers.log_scales(self.layers.lines.at(free).log_scale)
-        x, middle, width = np.empty((3, len(self.top), q.shape[1]))
-        away = np.empty_like(x)
-        for step in self.steps:
-            lean = step.cross @ away[: step.cross.shape[1]]
-            if step.link is not None:
-                lean += step.link[:, None] * away[step.beside : step.beside + len(lean)]
-            shrink = self._shrink(step, log_scales)
-            x[step.span], middle[step.span], width[step.span] = loops.spread_layer(
-                np.ascontiguousarray(q[step.rows]), step.bend, step.pulled, lean, shrink
+    def parameters(self, q: Floats, *, single: bool = False) -> HierarchicalParameters:
+        """The model's parameters at q, always in double precision."""
+        marginal, posterior = self.marginal, self.posterior
+        last = q[len(q) - len(marginal.mean) :]
+        free = marginal.mean[:, None] + marginal.covariance_root @ last
+        log_scales = posterior.log_scales(posterior.scales.constrain(free).log_scale)
+        x, mean, sd = np.empty((3, len(self.mode), q.shape[1]))
+        deviation = np.empty_like(x)
+        for layer in self.conditionals:
+            shift = layer.cross @ deviation[: layer.cross.shape[1]]
+            if layer.link is not None:
+                beside = slice(layer.link_start, layer.link_start + len(shift))
+                shift += layer.link[:, None] * deviation[beside]
+            rows, own_q = layer.x_rows, np.ascontiguousarray(q[layer.q_rows])
+            precision = layer.prior_precision(log_scales)
+            x[rows], mean[rows], sd[rows] = transform_layer(
+                own_q, layer.eigenvalues, layer.precision_mean, shift, precision
             )
-            away[step.span] = x[step.span] - self.top[step.span, None]
-        at = self.layers.point(self.lifts, self.layers.parts(x))
-        return LayeredPlace(x, middle, width, free, log_scales, *at)
-
-    def _shrink(self, step: Step, log_scales: Floats) -> Floats:
-        # The line's prior is not Gaussian, and has its say in the density.
-        if step.scale is None:
-            return np.zeros(log_scales.shape[1])
-        return np.asarray(np.exp(-2 * log_scales[step.scale]), np.float64)
+            deviation[rows] = x[rows] - self.mode[rows, None]
+        arguments = posterior.arguments(self.matrices, posterior.split(x))
+        return HierarchicalParameters(x, mean, sd, free, log_scales, *arguments)
 
     def log_density(self, q: Floats) -> Floats:
         """Log density of q for each chain, up to a constant."""
-        return self.density_at(self.place(q))
+        return self.log_density_at(self.parameters(q))
 
-    def density_at(self, at: LayeredPlace) -> Floats:
-        """Log density of the q that lies at a place."""
-        layers = self.layers
+    def log_density_at(self, parameters: HierarchicalParameters) -> Floats:
+        """Log density of the q with these parameters."""
+        posterior, log_scales = self.posterior, parameters.log_scales
+        x, sd = parameters.x, parameters.sd
         with np.errstate(all="ignore"):
-            total = layers.rows.log_likelihood(Point(*at[5:]))
-            total = total + layers.line_density(layers.parts(at.x).line)
-            for step in self.steps:
-                shrink = self._shrink(step, at.log_scales)
-                total += loops.prior_part(at.x[step.span], at.width[step.span], shrink)
-            total += layers.lines.at(at.lines).log_stretch.sum(axis=0)
-            for layer, a in zip(layers.layers, at.log_scales, strict=True):
+            total = posterior.likelihood.log_likelihood(parameters.arguments)
+            total = total + posterior.tie_log_prior(posterior.split(x).unconstrained_tie)
+            for own in self.conditionals:
+                rows, precision = own.x_rows, own.prior_precision(log_scales)
+                total += log_prior_and_jacobian(x[rows], sd[rows], precision)
+            scales = posterior.scales.constrain(parameters.unconstrained_scales)
+            total += scales.log_jacobian.sum(axis=0)
+            for layer, a in zip(posterior.layers, log_scales, strict=True):
                 if not isinstance(layer.variance, Fixed):
                     total += layer.variance.log_density(a) - layer.size * a
         return np.where(np.isfinite(total), total, -np.inf)
 
-    def slope(self, q: Floats) -> Floats:
-        """Derivative of `log_density` by q."""
-        return self.slope_at(self.place(q))
+    def gradient(self, q: Floats) -> Floats:
+        """Gradient of `log_density`."""
+        return self.gradient_at(self.parameters(q))
 
-    def slope_at(self, at: LayeredPlace) -> Floats:
-        """Derivative of `log_density` by the q that lies at a place."""
-        layers, chains = self.layers, at.x.shape[1]
-        by_x = np.concatenate(layers.slopes(self.lifts, Point(*at[5:]), layers.parts(at.x).line))
-        out, by_scales = np.empty((self.dimensions, chains)), np.zeros_like(at.log_scales)
-        for step in reversed(self.steps):
-            span = step.span
-            by_scale, by_lean = loops.gather_layer(
-                by_x[span], at.x[span], at.middle[span], at.width[span],
-                self._shrink(step, at.log_scales), out[step.rows],
+    def gradient_at(self, parameters: HierarchicalParameters) -> Floats:
+        """Gradient of `log_density` by the q with these parameters."""
+        posterior, x, log_scales = self.posterior, parameters.x, parameters.log_scales
+        t = posterior.split(x).unconstrained_tie
+        by_x = np.concatenate(posterior.gradient(self.matrices, parameters.arguments, t))
+        out, by_scales = np.empty((self.dimensions, x.shape[1])), np.zeros_like(log_scales)
+        for layer in reversed(self.conditionals):
+            rows = layer.x_rows
+            by_scale, by_shift = transform_layer_gradient(
+                by_x[rows], x[rows], parameters.mean[rows], parameters.sd[rows],
+                layer.prior_precision(log_scales), out[layer.q_rows],
             )  # fmt: skip
-            by_x[: step.cross.shape[1]] += step.cross.T @ by_lean
-            if step.link is not None:
-                by_x[step.beside : step.beside + len(by_lean)] += step.link[:, None] * by_lean
-            if step.scale is not None:
-                by_scales[step.scale] += by_scale
+            by_x[: layer.cross.shape[1]] += layer.cross.T @ by_shift
+            if layer.link is not None:
+                beside = slice(layer.link_start, layer.link_start + len(by_shift))
+                by_x[beside] += layer.link[:, None] * by_shift
+            if layer.scale is not None:
+                by_scales[layer.scale] += by_scale
+        self._scale_gradient(parameters, by_scales, out)
+        return out
+
+    def _scale_gradient(
+        self, parameters: HierarchicalParameters, by_scales: Floats, out: Floats
+    ) -> None:
+        """Gradient by the scales' rows of q into `out`, their priors included."""
         free = [
-            by_scales[k] + layer.variance.slope(at.log_scales[k])
-            for k, layer in enumerate(layers.layers)
+            by_scales[k] + layer.variance.derivative(parameters.log_scales[k])
+            for k, layer in enumerate(self.posterior.layers)
             if not isinstance(layer.variance, Fixed)
         ]
         if free:
-            there = layers.lines.at(at.lines)
-            by_lines = np.stack(free) * there.by_t + there.log_stretch_by_t
-            out[self.dimensions - len(free) :] = self.root.T @ by_lines
-        return out
+            scales = self.posterior.scales.constrain(parameters.unconstrained_scales)
+            by_t = np.stack(free) * scales.by_t + scales.log_jacobian_by_t
+            out[self.dimensions - len(free) :] = self.marginal.covariance_root.T @ by_t
 
-    def told(self, at: LayeredPlace) -> dict[str, Floats]:
-        """What is kept of a place, by the names that results have for it."""
-        return dict(_told(self, at))
+    def draws(self, parameters: HierarchicalParameters) -> dict[str, Floats]:
+        """The parameters that are results, by name; the last axis runs over chains."""
+        return dict(_named_draws(self, parameters))
 
 
-def draw_layered_chart(model: BradleyTerry) -> LayeredChart:
-    """The chart of a model with terms."""
-    layers = Layers(model)
-    scales = find_scales(layers)
-    shrinks = np.exp(-2 * scales.top.log_scales)
-    arrow = scales.arrow.without_judges(*judge_shrinks(layers, shrinks))
-    bends, turns, crosses = _diagonalised(layers, arrow.core.copy(), shrinks)
-    parts = layers.parts(scales.top.point)
-    spans = _core_spans(layers)
-    y = np.concatenate([parts.core, parts.line])
-    top = [turn.T @ y[span, 0] for turn, span in zip(turns, spans, strict=True)]
-    names = [layer.name for layer in layers.core] + [LINE] * (layers.tie_prior is not None)
-    for name, cross, own in (
-        ("sharpness", arrow.sharpness, arrow.sharpness_own),
-        ("threshold", arrow.threshold, arrow.threshold_own),
+def build_hierarchical_preconditioner(model: BradleyTerry) -> HierarchicalPreconditioner:
+    """The preconditioner of a model with terms."""
+    posterior = HierarchicalPosterior(model)
+    marginal = fit_scale_marginal(posterior)
+    precisions = np.exp(-2 * marginal.mode.log_scales)
+    hessian = marginal.hessian.eliminate_judges(*judge_precisions(posterior, precisions))
+    eigenvalues, rotations, crosses = _diagonalise_core(posterior, hessian.core.copy(), precisions)
+    blocks = posterior.split(marginal.mode.point)
+    slices = _core_slices(posterior)
+    y = np.concatenate([blocks.core, blocks.unconstrained_tie])
+    modes = [rotation.T @ y[own, 0] for rotation, own in zip(rotations, slices, strict=True)]
+    names = [layer.name for layer in posterior.core] + [TIE] * (posterior.tie_prior is not None)
+    for name, cross, diagonal, mode in (
+        ("sharpness", hessian.sharpness_core, hessian.sharpness_diagonal, blocks.sharpness),
+        ("threshold", hessian.threshold_core, hessian.threshold_diagonal, blocks.threshold),
     ):
-        if len(own):
+        if len(diagonal):
             names.append(name)
-            bends.append(np.clip(own, 0.0, None))
-            crosses.append(_turned(cross, turns, spans))
-            top.append(parts.sharpness[:, 0] if name == "sharpness" else parts.threshold[:, 0])
-    steps, rank = _steps(layers, names, bends, crosses, top, shrinks, arrow.between)
-    items = [lift @ turn for lift, turn in zip(layers.lifts.items, turns, strict=False)]
-    ordered = len(layers.core) > len(items)
-    sides = layers.lifts.sides @ turns[len(items)] if ordered else layers.lifts.sides
-    whole = np.concatenate(top)
-    return LayeredChart(
-        layers, steps, turns, Lifts(items, sides), whole, rank, len(whole) + len(scales.mean),
-        scales.mean, scales.root, scales,
+            eigenvalues.append(np.clip(diagonal, 0.0, None))
+            crosses.append(_rotate(cross, rotations, slices))
+            modes.append(mode[:, 0])
+    conditionals = _conditionals(
+        posterior, names, eigenvalues, crosses, modes, precisions, hessian.sharpness_threshold
+    )
+    whole, matrices = np.concatenate(modes), _rotated_matrices(posterior, rotations)
+    return HierarchicalPreconditioner(
+        posterior, conditionals, rotations, matrices, whole, _rank(conditionals),
+        len(whole) + len(marginal.mean), marginal,
     )  # fmt: skip
 
 
-def _core_spans(layers: Layers) -> list[slice]:
-    """Where the core's layers are, and the line after them."""
-    ends = [*layers.ends, layers.ends[-1] + 1][: len(layers.ends) + (layers.tie_prior is not None)]
-    return [slice(one, two) for one, two in pairwise(ends)]
+def _core_slices(posterior: HierarchicalPosterior) -> list[slice]:
+    """The coordinates of the core's layers, and of the unconstrained threshold after them."""
+    offsets = [*posterior.offsets]
+    if posterior.tie_prior is not None:
+        offsets.append(offsets[-1] + 1)
+    return [slice(one, two) for one, two in pairwise(offsets)]
 
 
-def _diagonalised(
-    layers: Layers, core: Floats, shrinks: Floats
+def _diagonalise_core(
+    posterior: HierarchicalPosterior, core: Floats, precisions: Floats
 ) -> tuple[list[Floats], list[Floats], list[Floats]]:
-    """Each layer's bends and turn, later layers taken out, and its rows against earlier ones.
+    """Eigenvalues and rotation of each layer, and its rows against earlier layers.
 
-    The core is overwritten.
+    Later layers are eliminated first. The core is overwritten.
     """
-    spans = _core_spans(layers)
-    bends, turns, rows = [], [], []
-    for k in reversed(range(len(spans))):
-        span, before = spans[k], spans[k].start
-        bend, turn = diagonalised(core[span, span].copy())
-        inner = turn.T @ core[span, :before]
-        # The line's own bend has its prior in it; a layer's has not.
-        shrink = shrinks[k] if k < len(layers.core) else 0.0
-        core[:before, :before] -= inner.T @ (inner / (bend + shrink)[:, None])
-        bends.append(bend)
-        turns.append(turn)
-        rows.append(inner)
-    bends, turns, rows = bends[::-1], turns[::-1], rows[::-1]
-    return bends, turns, [_turned(row, turns[:k], spans[:k]) for k, row in enumerate(rows)]
+    slices = _core_slices(posterior)
+    eigenvalues, rotations, crosses = [], [], []
+    for k in reversed(range(len(slices))):
+        own, before = slices[k], slices[k].start
+        values, rotation = diagonalise(core[own, own].copy())
+        cross = rotation.T @ core[own, :before]
+        # The threshold's prior is in its Hessian already; a layer's is not.
+        precision = precisions[k] if k < len(posterior.core) else 0.0
+        core[:before, :before] -= cross.T @ (cross / (values + precision)[:, None])
+        eigenvalues.append(values)
+        rotations.append(rotation)
+        crosses.append(cross)
+    eigenvalues, rotations, crosses = eigenvalues[::-1], rotations[::-1], crosses[::-1]
+    rotated = [_rotate(cross, rotations[:k], slices[:k]) for k, cross in enumerate(crosses)]
+    return eigenvalues, rotations, rotated
 
 
-def _turned(rows: Floats, turns: list[Floats], spans: list[slice]) -> Floats:
-    """Rows against the core in the coordinates that its layers are turned to."""
-    parts = [rows[:, span] @ turn for turn, span in zip(turns, spans, strict=True)]
+def _rotate(rows: Floats, rotations: list[Floats], slices: list[slice]) -> Floats:
+    """Rows against the core, in the rotated coordinates of its layers."""
+    parts = [rows[:, own] @ rotation for rotation, own in zip(rotations, slices, strict=True)]
     return np.concatenate([np.empty((len(rows), 0)), *parts], axis=1)
 
 
-def _steps(
-    layers: Layers,
+def _rotated_matrices(posterior: HierarchicalPosterior, rotations: list[Floats]) -> DesignMatrices:
+    """Design matrices from x instead of coordinates."""
+    matrices = posterior.matrices
+    pairs = zip(matrices.items, rotations, strict=False)
+    items = [matrix @ rotation for matrix, rotation in pairs]
+    ordered = len(posterior.core) > len(items)
+    shift = matrices.shift @ rotations[len(items)] if ordered else matrices.shift
+    return DesignMatrices(items, shift)
+
+
+def _conditionals(
+    posterior: HierarchicalPosterior,
     names: list[str],
-    bends: list[Floats],
+    eigenvalues: list[Floats],
     crosses: list[Floats],
-    top: list[Floats],
-    shrinks: Floats,
-    between: Floats,
-) -> tuple[list[Step], int]:
-    """The steps in their order, and how many rows of q belong to layers that are many."""
-    order = sorted(range(len(names)), key=lambda k: names[k] in ALONE)
-    rows, begun = {}, 0
-    for k in order:
-        rows[k] = slice(begun, begun + len(bends[k]))
-        begun += len(bends[k])
-    scale_of = {layer.name: k for k, layer in enumerate(layers.layers)}
-    steps, start = [], 0
+    modes: list[Floats],
+    precisions: Floats,
+    sharpness_threshold: Floats,
+) -> list[LayerConditional]:
+    """The layers' conditionals, in the order of x; in q small layers come last."""
+    q_rows, end = {}, 0
+    for k in sorted(range(len(names)), key=lambda k: names[k] in SMALL):
+        q_rows[k] = slice(end, end + len(eigenvalues[k]))
+        end += len(eigenvalues[k])
+    scales = {layer.name: k for k, layer in enumerate(posterior.layers)}
+    conditionals, start = [], 0
     for k, name in enumerate(names):
-        scale = scale_of.get(name)
-        precision = bends[k] + (0.0 if scale is None else shrinks[scale])
-        span = slice(start, start + len(bends[k]))
-        step = Step(name, rows[k], span, bends[k], precision * top[k], crosses[k], scale)
-        if name == "threshold" and len(between):
-            step = replace(step, beside=start - len(between), link=between)
-        steps.append(step)
-        start = span.stop
-    return steps, sum(len(b) for b, name in zip(bends, names, strict=True) if name not in ALONE)
+        scale = scales.get(name)
+        precision = eigenvalues[k] + (0.0 if scale is None else precisions[scale])
+        x_rows = slice(start, start + len(eigenvalues[k]))
+        layer = LayerConditional(
+            name, q_rows[k], x_rows, eigenvalues[k], precision * modes[k], crosses[k], scale
+        )
+        if name == "threshold" and len(sharpness_threshold):
+            link_start = start - len(sharpness_threshold)
+            layer = replace(layer, link_start=link_start, link=sharpness_threshold)
+        conditionals.append(layer)
+        start = x_rows.stop
+    return conditionals
 
 
-def _told(chart: LayeredChart, at: LayeredPlace) -> Iterator[tuple[str, Floats]]:
-    """Names and values, the last axis over chains."""
-    layers, design = chart.layers, chart.layers.design
-    groups = at.quality.reshape(layers.rows.groups, layers.rows.items, -1)
+def _rank(conditionals: list[LayerConditional]) -> int:
+    """Number of coordinates of layers that are not small."""
+    return sum(len(layer.eigenvalues) for layer in conditionals if layer.name not in SMALL)
+
+
+def _named_draws(
+    preconditioner: HierarchicalPreconditioner, parameters: HierarchicalParameters
+) -> Iterator[tuple[str, Floats]]:
+    """Names and values of the results."""
+    posterior, x = preconditioner.posterior, parameters.x
+    design, rotations = posterior.design, preconditioner.rotations
+    groups = parameters.quality.reshape(posterior.likelihood.groups, posterior.likelihood.items, -1)
     # Contrasts sum to zero over groups.
     quality = groups.mean(axis=0)
     yield "quality", quality
-    yield "tie", layers.tie(layers.parts(at.x).line, at.x.shape[1])
-    place = {layer.name: k for k, layer in enumerate(layers.layers)}
-    spread = {name: np.exp(at.log_scales[k]) for name, k in place.items()}
-    yield "variance", spread["quality"] ** 2
+    yield "tie", posterior.tie(posterior.split(x).unconstrained_tie, x.shape[1])
+    index = {layer.name: k for k, layer in enumerate(posterior.layers)}
+    scale = {name: np.exp(parameters.log_scales[k]) for name, k in index.items()}
+    rows = [layer.x_rows for layer in preconditioner.conditionals]
+    yield "variance", scale["quality"] ** 2
     if design.columns is not None:
-        own = chart.turns[place["coefficient"]] @ at.x[chart.steps[place["coefficient"]].span]
-        known = design.columns.standard @ own
+        k = index["coefficient"]
+        coefficient = rotations[k] @ x[rows[k]]
+        known = design.columns.standard @ coefficient
         explained = known.var(axis=0)
-        yield "coefficient", own / design.columns.sd[:, None]
-        if layers.layers[place["coefficient"]].free:
-            yield "coefficient_sd", spread["coefficient"]
+        yield "coefficient", coefficient / design.columns.sd[:, None]
+        if posterior.layers[k].free:
+            yield "coefficient_sd", scale["coefficient"]
         yield "explained", explained / (explained + (quality - known).var(axis=0))
     if design.order is not None:
-        yield "order", chart.turns[place["order"]] @ at.x[chart.steps[place["order"]].span]
+        yield "order", rotations[index["order"]] @ x[rows[index["order"]]]
     if design.groups is not None:
         yield "contrast", groups - quality
-        yield "contrast_variance", spread["contrast"] ** 2
+        yield "contrast_variance", scale["contrast"] ** 2
     if design.sharpness is not None:
-        yield "sharpness", np.exp(at.sharpness)
-        yield "sharpness_sd", spread["sharpness"]
+        yield "sharpness", np.exp(parameters.sharpness)
+        yield "sharpness_sd", scale["sharpness"]
     if design.thresholds is not None:
-        yield "threshold", at.tie
-        yield "threshold_sd", spread["threshold"]
+        yield "threshold", parameters.tie
+        yield "threshold_sd", scale["threshold"]

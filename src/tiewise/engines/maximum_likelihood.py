@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.newton import climb
+from tiewise.engines.newton import maximise
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.progress import Progress
+from tiewise.text import some_names
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ Floats = NDArray[np.float64]
 class MaximumLikelihood:
     """The qualities (summing to zero) and threshold that make the data most likely.
 
-    A point, with standard errors from the curvature there. The model's priors are not used, so
+    A point, with standard errors from the Hessian there. The model's priors are not used, so
     there is no α². Data without a finite estimate are refused, and the items named.
     """
 
@@ -35,10 +36,11 @@ class MaximumLikelihood:
         refuse_terms(model, self)
         refuse_without_estimate(model.counts)
         free = model.fixed_tie is None and model.counts.total_ties > 0
-        top = _Likelihood(model, free=free)
-        summit = climb(top, top.start(), longest=2.0 if free else np.inf)
-        quality, tie = top.unpack(summit.point)
-        errors = np.sqrt(np.diag(top.spread(summit.point)))
+        likelihood = _Likelihood(model, free=free)
+        max_step = 2.0 if free else np.inf
+        estimate = maximise(likelihood, likelihood.start(), max_step=max_step).point
+        quality, tie = likelihood.unpack(estimate)
+        errors = np.sqrt(np.diag(likelihood.covariance(estimate)))
         progress("climbing", 1, 1)
         return Draws(
             (quality - quality.mean())[None, None],
@@ -51,7 +53,7 @@ class MaximumLikelihood:
 
 
 def _tie_error(model: BradleyTerry, error: float, *, free: bool) -> float | None:
-    """None where δ sits at its boundary because no tie was seen, 0 where it was fixed."""
+    """None where δ is at its boundary because there are no ties, 0 where it is fixed."""
     if model.fixed_tie is not None:
         return 0.0
     return error if free else None
@@ -59,7 +61,7 @@ def _tie_error(model: BradleyTerry, error: float, *, free: bool) -> float | None
 
 @dataclass(frozen=True)
 class _Likelihood:
-    """The log likelihood in qualities and log δ, with the common level tied down."""
+    """The log likelihood of qualities and log δ, with a penalty that fixes the common level."""
 
     model: BradleyTerry
     free: bool
@@ -78,47 +80,47 @@ class _Likelihood:
         level = float(quality.sum()) ** 2 / (2 * len(quality))
         return float(self.model.log_likelihood(quality[:, None], np.array([tie]))[0]) - level
 
-    def slope(self, point: Floats) -> Floats:
+    def gradient(self, point: Floats) -> Floats:
         quality, tie = self.unpack(point)
-        by_quality, by_tie = self.model.slopes(quality[:, None], np.array([tie]))
-        slope = by_quality[:, 0] - quality.mean()
-        return np.append(slope, by_tie[0] * tie) if self.free else slope
+        by_quality, by_tie = self.model.gradient(quality[:, None], np.array([tie]))
+        gradient = by_quality[:, 0] - quality.mean()
+        return np.append(gradient, by_tie[0] * tie) if self.free else gradient
 
-    def bend(self, point: Floats) -> Floats:
+    def negative_hessian(self, point: Floats) -> Floats:
         quality, tie = self.unpack(point)
-        curve = self.model.curvature(quality, tie)
-        matrix = curve.qualities + 1 / len(quality)
+        hessian = self.model.negative_hessian(quality, tie)
+        matrix = hessian.qualities + 1 / len(quality)
         if not self.free:
             return matrix
-        by_tie = self.model.slopes(quality[:, None], np.array([tie]))[1]
-        edge = (curve.quality_and_tie * tie)[:, None]
-        own = curve.tie * tie**2 - by_tie[0] * tie
-        return np.block([[matrix, edge], [edge.T, np.array([[own]])]])
+        by_tie = self.model.gradient(quality[:, None], np.array([tie]))[1]
+        cross = (hessian.quality_and_tie * tie)[:, None]
+        own = hessian.tie * tie**2 - by_tie[0] * tie
+        return np.block([[matrix, cross], [cross.T, np.array([[own]])]])
 
-    def spread(self, point: Floats) -> Floats:
-        """Covariance of the estimate; the level, tied down by hand, has none."""
+    def covariance(self, point: Floats) -> Floats:
+        """Covariance of the estimate; the level, which the penalty fixes, has none."""
         size = self.model.size
-        out = np.asarray(np.linalg.inv(self.bend(point)), np.float64)
+        out = np.asarray(np.linalg.inv(self.negative_hessian(point)), np.float64)
         out[:size, :size] -= 1 / size
         return out
 
 
 def refuse_without_estimate(counts: Counts) -> None:
-    """Say which items keep the likelihood from having a finite maximum, if any do."""
+    """Raise InputError if the likelihood has no finite maximum, and name the items."""
     parts = counts.components()
     if len(parts) > 1:
         raise InputError(
-            f"maximum likelihood needs one connected set of comparisons; {_list(parts[1])} "
+            f"maximum likelihood needs one connected set of comparisons; {some_names(parts[1], 8)} "
             f"{_verb(parts[1], 'is', 'are')} never compared with the rest: compare them, "
             "or use an engine with a prior (transport)"
         )
-    rings = counts.components(directed=True)
-    if len(rings) > 1:
-        best, worst = _ends(counts, rings)
-        said = [f"{_list(best)} always won against the rest"] if best else []
-        said += [f"{_list(worst)} always lost to the rest"] if worst else []
+    components = counts.components(directed=True)
+    if len(components) > 1:
+        best, worst = _extremes(counts, components)
+        reasons = [f"{some_names(best, 8)} always won against the rest"] if best else []
+        reasons += [f"{some_names(worst, 8)} always lost to the rest"] if worst else []
         raise InputError(
-            f"maximum likelihood has no finite estimate: {'; '.join(said)}. "
+            f"maximum likelihood has no finite estimate: {'; '.join(reasons)}. "
             "Collect more comparisons of them, or use an engine with a prior (transport)"
         )
     if counts.comparisons == counts.total_ties:
@@ -128,25 +130,20 @@ def refuse_without_estimate(counts: Counts) -> None:
         )
 
 
-def _ends(
-    counts: Counts, rings: Sequence[Sequence[str]]
+def _extremes(
+    counts: Counts, components: Sequence[Sequence[str]]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Items of the rings that nothing beats, and of those that beat nothing."""
-    ring = {item: k for k, part in enumerate(rings) for item in part}
-    where = np.array([ring[item] for item in counts.items])
+    """Items of the strong components that nothing beats, and of those that beat nothing."""
+    component = {item: k for k, part in enumerate(components) for item in part}
+    index = np.array([component[item] for item in counts.items])
     forth, back = counts.successes()
     heads = np.concatenate([counts.first[forth > 0], counts.second[back > 0]])
     tails = np.concatenate([counts.second[forth > 0], counts.first[back > 0]])
-    across = where[heads] != where[tails]
-    winners, losers = set(where[heads][across]), set(where[tails][across])
-    best = tuple(i for i in counts.items if ring[i] in winners - losers)
-    worst = tuple(i for i in counts.items if ring[i] in losers - winners)
+    across = index[heads] != index[tails]
+    winners, losers = set(index[heads][across]), set(index[tails][across])
+    best = tuple(i for i in counts.items if component[i] in winners - losers)
+    worst = tuple(i for i in counts.items if component[i] in losers - winners)
     return best, worst
-
-
-def _list(items: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(repr(item) for item in items[:most]) + more
 
 
 def _verb(items: Sequence[str], one: str, many: str) -> str:

@@ -1,8 +1,8 @@
 """Metropolis: the random walk of the R package BSBT, preconditioned by the prior.
 
-Qualities take the proposal √(1 − β²) λ + β ξ with ξ drawn from their prior given α². It leaves
-that prior alone, so the likelihood ratio decides. The threshold walks on its line, and α² is
-drawn from its conditional given the qualities.
+Qualities take the proposal √(1 − β²) λ + β ξ with ξ from their prior conditional on α². It leaves
+that prior invariant, so that the likelihood ratio alone decides. The unconstrained threshold has a
+random walk of its own, and α² is drawn from its conditional distribution.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.preconditioner import Chart, draw_chart
+from tiewise.engines.preconditioner import PlainPreconditioner, build_preconditioner
 from tiewise.engines.slice_sampling import slice_draw
-from tiewise.engines.threads import side_by_side
+from tiewise.engines.threads import run_chains
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import InverseGamma
@@ -27,8 +27,8 @@ from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]
 
-# Shares of accepted proposals at which a random walk moves fastest: in many directions, in one.
-QUALITY_AIM, TIE_AIM = 0.234, 0.44
+# Acceptance at which a random walk mixes fastest: in many dimensions, and in one.
+QUALITY_TARGET, TIE_TARGET = 0.234, 0.44
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Metropolis:
     """A random walk over qualities and threshold: exact, simple, and slow beyond small studies.
 
     `draws` are shared out over the chains, and each is the last of `thin` steps. Step sizes are
-    tuned while each chain warms up, for as long as `warmup` draws take, and frozen from there on.
+    tuned in the warm-up of each chain, which takes as long as `warmup` draws, and then frozen.
     """
 
     draws: int = 4000
@@ -55,180 +55,190 @@ class Metropolis:
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
         refuse_terms(model, self)
-        begun = perf_counter()
-        walk = _Walk(draw_chart(model))
-        built = perf_counter() - begun
+        begin = perf_counter()
+        sampler = _Sampler(build_preconditioner(model))
+        build_seconds = perf_counter() - begin
         each = -(-self.draws // self.chains)
         counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
 
-        def run(rng: Generator, counter: ProgressCounter) -> _Path:
-            return walk.run(rng, self.warmup, each, self.thin, counter)
+        def run(rng: Generator, counter: ProgressCounter) -> _Chain:
+            return sampler.run(rng, self.warmup, each, self.thin, counter)
 
-        paths = side_by_side(run, seed.spawn(self.chains), counter, self.threads)
-        quality, tie, variance, accepted = (
-            np.stack(part) for part in list(zip(*paths, strict=True))[:4]
+        chains = run_chains(run, seed.spawn(self.chains), counter, self.threads)
+        quality, tie, variance, acceptance = (
+            np.stack(part) for part in list(zip(*chains, strict=True))[:4]
         )
         facts = {
             "warmup": self.warmup, "thin": self.thin,
-            "acceptance": float(accepted[..., 0].mean()),
-            "step": float(np.mean([path.steps.quality for path in paths])),
+            "acceptance": float(acceptance[..., 0].mean()),
+            "step": float(np.mean([chain.step_sizes.quality for chain in chains])),
         }  # fmt: skip
         if model.fixed_tie is None:
-            facts["tie_acceptance"] = float(accepted[..., 1].mean())
-            facts["tie_step"] = float(np.mean([path.steps.tie for path in paths]))
-        return Draws(quality, tie, variance, facts=facts, build_seconds=built)
+            facts["tie_acceptance"] = float(acceptance[..., 1].mean())
+            facts["tie_step"] = float(np.mean([chain.step_sizes.tie for chain in chains]))
+        return Draws(quality, tie, variance, facts=facts, build_seconds=build_seconds)
 
 
-class _Point(NamedTuple):
-    """Where a chain is: x with λ = B x, the threshold and its place on the line, and α²."""
+class _State(NamedTuple):
+    """The state of a chain: x with λ = B x, the threshold δ and its coordinate t, and α²."""
 
     x: Floats
     quality: Floats
     tie: float
-    line: float
+    t: float
     variance: float
     log_likelihood: float
 
 
-class _Chances(NamedTuple):
-    """With which chance the last two proposals were accepted."""
+class _Acceptance(NamedTuple):
+    """Acceptance probabilities of proposals."""
 
     quality: float
     tie: float
 
 
-class _Steps(NamedTuple):
-    """How far proposals go: β of the qualities, and the threshold's sd on its line."""
+class _StepSizes(NamedTuple):
+    """β of the qualities' proposal, and the sd of the unconstrained threshold's."""
 
     quality: float
     tie: float
 
-    def tuned(self, chances: _Chances, gain: float) -> _Steps:
-        """Longer where more is accepted than aimed at, shorter where less."""
-        quality = self.quality * math.exp(gain * (chances.quality - QUALITY_AIM))
-        return _Steps(min(1.0, quality), self.tie * math.exp(gain * (chances.tie - TIE_AIM)))
+    def tuned(self, acceptance: _Acceptance, rate: float) -> _StepSizes:
+        """Larger where acceptance is above its target, smaller where it is below."""
+        quality = self.quality * math.exp(rate * (acceptance.quality - QUALITY_TARGET))
+        tie = self.tie * math.exp(rate * (acceptance.tie - TIE_TARGET))
+        return _StepSizes(min(1.0, quality), tie)
 
 
-class _Path(NamedTuple):
-    """What one chain kept."""
+class _Chain(NamedTuple):
+    """The draws of one chain."""
 
     quality: Floats
     tie: Floats
     variance: Floats
-    accepted: Floats
-    steps: _Steps
+    acceptance: Floats
+    step_sizes: _StepSizes
 
 
 @dataclass(frozen=True)
-class _Walk:
-    """One model's random walk; its chart gives the factor B of the prior, and the starts."""
+class _Sampler:
+    """The random walk of one model.
 
-    chart: Chart
+    The preconditioner supplies the factor B of the prior, and the starts.
+    """
+
+    preconditioner: PlainPreconditioner
 
     def run(
         self, rng: Generator, warmup: int, draws: int, thin: int, counter: ProgressCounter
-    ) -> _Path:
-        """One chain, its warm-up left out."""
-        quality = np.empty((draws, self.chart.model.size))
-        tie, variance, accepted = np.empty(draws), np.empty(draws), np.empty((draws, 2))
-        # A proposal may be absurd (a threshold of 0 or ∞); it is then refused, not warned about.
+    ) -> _Chain:
+        """One chain after its warm-up."""
+        quality = np.empty((draws, self.preconditioner.model.size))
+        tie, variance, acceptance = np.empty(draws), np.empty(draws), np.empty((draws, 2))
+        # A proposal may overflow (a threshold of 0 or ∞); it is then rejected without a warning.
         with np.errstate(all="ignore"):
-            here, steps = self.warm_up(rng, warmup, thin, counter)
+            state, step_sizes = self.warm_up(rng, warmup, thin, counter)
             for k in range(draws):
-                here, accepted[k] = self.walk(here, steps, thin, rng)
-                quality[k], tie[k], variance[k] = here.quality, here.tie, here.variance
+                state, acceptance[k] = self.advance(state, step_sizes, thin, rng)
+                quality[k], tie[k], variance[k] = state.quality, state.tie, state.variance
                 counter.step()
-        return _Path(quality, tie, variance, accepted, steps)
+        return _Chain(quality, tie, variance, acceptance, step_sizes)
 
     def warm_up(
         self, rng: Generator, warmup: int, thin: int, counter: ProgressCounter
-    ) -> tuple[_Point, _Steps]:
-        """A wide start walked in, and step sizes that suit."""
-        here = self.start(rng)
-        steps = _Steps(1 / math.sqrt(1 + self.chart.rank), 2 * float(self.chart.line_scale))
+    ) -> tuple[_State, _StepSizes]:
+        """The state after a wide start and the warm-up, and tuned step sizes."""
+        state = self.start(rng)
+        rank, tie_sd = self.preconditioner.rank, float(self.preconditioner.tie_sd)
+        step_sizes = _StepSizes(1 / math.sqrt(1 + rank), 2 * tie_sd)
         for k in range(warmup * thin):
-            here, chances = self.step(here, steps, rng)
-            # Ever smaller corrections: the sizes settle, and are frozen after the warm-up.
-            steps = steps.tuned(chances, (k + 1) ** -0.6)
+            state, acceptance = self.step(state, step_sizes, rng)
+            # The learning rate falls, so that step sizes converge before they are frozen.
+            step_sizes = step_sizes.tuned(acceptance, (k + 1) ** -0.6)
             if (k + 1) % thin == 0:
                 counter.step()
-        return here, steps
+        return state, step_sizes
 
-    def walk(
-        self, here: _Point, steps: _Steps, thin: int, rng: Generator
-    ) -> tuple[_Point, _Chances]:
-        """`thin` steps on, and the mean chances on the way."""
+    def advance(
+        self, state: _State, step_sizes: _StepSizes, thin: int, rng: Generator
+    ) -> tuple[_State, _Acceptance]:
+        """The state after `thin` steps, and their mean acceptance."""
         quality = tie = 0.0
         for _ in range(thin):
-            here, chances = self.step(here, steps, rng)
-            quality, tie = quality + chances.quality, tie + chances.tie
-        return here, _Chances(quality / thin, tie / thin)
+            state, acceptance = self.step(state, step_sizes, rng)
+            quality, tie = quality + acceptance.quality, tie + acceptance.tie
+        return state, _Acceptance(quality / thin, tie / thin)
 
-    def start(self, rng: Generator) -> _Point:
+    def start(self, rng: Generator) -> _State:
         """A draw from the Laplace approximation, twice as wide in α and δ."""
-        q = rng.normal(size=(self.chart.dimensions, 1))
-        q[self.chart.rank :] *= 2
-        at = self.chart.place(q)
+        q = rng.normal(size=(self.preconditioner.dimensions, 1))
+        q[self.preconditioner.rank :] *= 2
+        at = self.preconditioner.parameters(q)
         tie, variance = float(at.tie[0]), math.exp(2 * at.log_alpha[0])
-        quality = np.ascontiguousarray(at.quality[:, 0])
-        return _Point(
-            at.x[:, 0], quality, tie, float(at.line[0]), variance, self.log_likelihood(quality, tie)
-        )
+        quality, t = np.ascontiguousarray(at.quality[:, 0]), float(at.unconstrained_tie[0])
+        log_likelihood = self.log_likelihood(quality, tie)
+        return _State(at.x[:, 0], quality, tie, t, variance, log_likelihood)
 
-    def step(self, here: _Point, steps: _Steps, rng: Generator) -> tuple[_Point, _Chances]:
-        """Qualities, threshold, variance: each moved once, where it is not fixed."""
-        here, quality = self.move_quality(here, steps.quality, rng)
-        tie = TIE_AIM
-        if self.chart.tie_prior is not None:
-            here, tie = self.move_tie(here, steps.tie, rng)
-        if self.chart.variance_prior is not None:
-            here = here._replace(variance=self.draw_variance(here, rng))
-        return here, _Chances(quality, tie)
+    def step(
+        self, state: _State, step_sizes: _StepSizes, rng: Generator
+    ) -> tuple[_State, _Acceptance]:
+        """Qualities, threshold, variance: each updated once, where it is not fixed."""
+        state, quality = self.update_quality(state, step_sizes.quality, rng)
+        tie = TIE_TARGET
+        if self.preconditioner.tie_prior is not None:
+            state, tie = self.update_tie(state, step_sizes.tie, rng)
+        if self.preconditioner.variance_prior is not None:
+            state = state._replace(variance=self.draw_variance(state, rng))
+        return state, _Acceptance(quality, tie)
 
-    def move_quality(self, here: _Point, step: float, rng: Generator) -> tuple[_Point, float]:
-        """The prior-preconditioned proposal, taken or not, and the chance it had."""
-        noise = rng.normal(size=len(here.x)) * math.sqrt(here.variance)
-        x = math.sqrt(1 - step**2) * here.x + step * noise
-        quality = self.chart.basis @ x
-        there = here._replace(
-            x=x, quality=quality, log_likelihood=self.log_likelihood(quality, here.tie)
-        )
-        return _chosen(here, there, there.log_likelihood - here.log_likelihood, rng)
+    def update_quality(
+        self, state: _State, step_size: float, rng: Generator
+    ) -> tuple[_State, float]:
+        """The prior-preconditioned proposal, accepted or rejected, and its acceptance."""
+        noise = rng.normal(size=len(state.x)) * math.sqrt(state.variance)
+        x = math.sqrt(1 - step_size**2) * state.x + step_size * noise
+        quality = self.preconditioner.basis @ x
+        log_likelihood = self.log_likelihood(quality, state.tie)
+        proposal = state._replace(x=x, quality=quality, log_likelihood=log_likelihood)
+        return _accept_or_reject(state, proposal, log_likelihood - state.log_likelihood, rng)
 
-    def move_tie(self, here: _Point, step: float, rng: Generator) -> tuple[_Point, float]:
-        """A step of δ along its line, taken or not, and the chance it had."""
-        prior = self.chart.tie_prior
+    def update_tie(self, state: _State, step_size: float, rng: Generator) -> tuple[_State, float]:
+        """A random-walk proposal of the threshold, accepted or rejected, and its acceptance."""
+        prior = self.preconditioner.tie_prior
         assert prior is not None
-        line = here.line + step * rng.normal()
-        on_line = prior.from_line(np.array([line, here.line]))
-        belief = prior.log_density(on_line.tie) + on_line.log_stretch
-        tie = float(on_line.tie[0])
-        there = here._replace(
-            tie=tie, line=line, log_likelihood=self.log_likelihood(here.quality, tie)
-        )
-        gain = there.log_likelihood - here.log_likelihood + float(belief[0] - belief[1])
-        return _chosen(here, there, gain, rng)
+        t = state.t + step_size * rng.normal()
+        at = prior.constrain(np.array([t, state.t]))
+        log_prior = prior.log_density(at.tie) + at.log_jacobian
+        tie = float(at.tie[0])
+        log_likelihood = self.log_likelihood(state.quality, tie)
+        proposal = state._replace(tie=tie, t=t, log_likelihood=log_likelihood)
+        log_ratio = log_likelihood - state.log_likelihood + float(log_prior[0] - log_prior[1])
+        return _accept_or_reject(state, proposal, log_ratio, rng)
 
-    def draw_variance(self, here: _Point, rng: Generator) -> float:
-        """α² given the qualities."""
-        prior, rank, square = self.chart.variance_prior, len(here.x), float(here.x @ here.x)
+    def draw_variance(self, state: _State, rng: Generator) -> float:
+        """α² conditional on the qualities."""
+        prior, rank = self.preconditioner.variance_prior, len(state.x)
+        square = float(state.x @ state.x)
         assert prior is not None
         if isinstance(prior, InverseGamma):
             return (prior.scale + square / 2) / float(rng.gamma(prior.shape + rank / 2))
 
-        def density(a: Floats) -> Floats:
+        def log_density(a: Floats) -> Floats:
             out: Floats = prior.log_density(a) - rank * a - square * np.exp(-2 * a) / 2
             return out
 
-        a = slice_draw(density, math.log(here.variance) / 2, 3 / math.sqrt(2 * rank), rng)
+        a = slice_draw(log_density, math.log(state.variance) / 2, 3 / math.sqrt(2 * rank), rng)
         return math.exp(2 * a)
 
     def log_likelihood(self, quality: Floats, tie: float) -> float:
-        """The model's, for one chain."""
-        return float(self.chart.model.log_likelihood(quality[:, None], np.array([tie]))[0])
+        """The model's log likelihood for one chain."""
+        model = self.preconditioner.model
+        return float(model.log_likelihood(quality[:, None], np.array([tie]))[0])
 
 
-def _chosen(here: _Point, there: _Point, gain: float, rng: Generator) -> tuple[_Point, float]:
-    """Metropolis' choice between two points, and the chance that the second one had."""
-    chance = math.exp(min(gain, 0.0)) if math.isfinite(gain) else 0.0
-    return (there if rng.uniform() < chance else here), chance
+def _accept_or_reject(
+    state: _State, proposal: _State, log_ratio: float, rng: Generator
+) -> tuple[_State, float]:
+    """Metropolis' choice between state and proposal, and the acceptance probability."""
+    acceptance = math.exp(min(log_ratio, 0.0)) if math.isfinite(log_ratio) else 0.0
+    return (proposal if rng.uniform() < acceptance else state), acceptance

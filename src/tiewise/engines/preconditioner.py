@@ -1,69 +1,112 @@
-"""Coordinates in which the posterior is nearly N(0, I) (docs/inference.md).
+"""Preconditioning: coordinates q in which the posterior is nearly N(0, I) (docs/inference.md).
 
-Prior and likelihood are diagonalised together once, so that moving α costs nothing beyond
-products with one matrix: in λ = B x the prior is x ~ N(0, α² I) for every α and the likelihood is
+Prior and likelihood are diagonalised together once, so that a change of α costs nothing beyond
+products with one matrix: in λ = B x the prior is x ~ N(0, α² I) for every α, and the likelihood is
 about −½ Σ d_k (x_k − m_k)².
 
-Where there are many items, kicks are computed with the basis in single precision. A trajectory need
-only be reversible, which it is with any kick that depends on its place alone; what decides about
-its end, and what is kept of it, is computed in double precision.
+With many items, gradients are computed with the basis in single precision. A trajectory need only
+be reversible, which it is with any gradient that depends on its position alone; the density that
+decides about its end, and the draws, are computed in double precision.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines import preconditioner_kernels as loops
-from tiewise.engines.newton import Slopes, Spread, diagonalised, find_spread
+from tiewise.engines.laplace_marginal import LaplaceMarginal, fit_laplace_marginal
+from tiewise.engines.newton import ConditionalPosterior
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Fixed, Threshold, VariancePrior
+from tiewise.model.kernels import compiled
+from tiewise.model.scalar_priors import Fixed, VariancePrior
+from tiewise.model.unconstrained_tie import UnconstrainedTie
 
 Floats = NDArray[np.float64]
 
-MANY = 256  # items from which on products with the basis are worth the casting
+SINGLE_PRECISION_SIZE = 256  # items from which on casting to single precision pays
 
 
-class Place(NamedTuple):
-    """Where a matrix of chart points q (dimensions, chains) lies in the model."""
+class Preconditioner(Protocol):
+    """A map from q, nearly N(0, I), to the parameters of a model, and the log density of q.
+
+    Parameters are a tuple of arrays whose last axis runs over chains.
+    """
+
+    @property
+    def rank(self) -> int:
+        """Number of leading rows of q that a pilot run may pool."""
+
+    @property
+    def dimensions(self) -> int:
+        """Number of rows of q."""
+
+    @property
+    def warm_start(self) -> LaplaceMarginal | None:
+        """A start for the preconditioner of similar data."""
+
+    def parameters(self, q: Floats, *, single: bool = False) -> Any:
+        """The model's parameters at q; `single` allows single precision."""
+
+    def log_density(self, q: Floats) -> Floats:
+        """Log density of q for each chain, up to a constant."""
+
+    def log_density_at(self, parameters: Any) -> Floats:
+        """Log density of the q with these parameters."""
+
+    def gradient_at(self, parameters: Any) -> Floats:
+        """Gradient of the log density by the q with these parameters."""
+
+    def draws(self, parameters: Any) -> dict[str, Floats]:
+        """The parameters that are results, by name."""
+
+
+class PlainParameters(NamedTuple):
+    """Parameters of a model without terms at a matrix q (dimensions, chains).
+
+    `x` and its conditional standard deviations `sd` are (directions, chains).
+    """
 
     x: Floats
-    width: Floats
+    sd: Floats
     log_alpha: Floats
-    line: Floats
+    unconstrained_tie: Floats
     quality: Floats
     tie: Floats
 
 
 @dataclass(frozen=True)
-class Chart:
-    """A map from q ~ nearly N(0, I) to qualities, log α and δ, and the log density of q.
+class PlainPreconditioner:
+    """The preconditioner of a model without terms.
 
-    Rows of q: one per direction of B, then log α if it is inferred, then δ if it is.
+    Rows of q: one per direction of the basis B, then log α if it is inferred, then δ if it is.
+    `eigenvalues` are d, those of the likelihood's Hessian; `mode` is x̂ and `precision_mean` is
+    (d + α̂⁻²) x̂. Conditional on x the unconstrained threshold has its mean at
+    `tie_mode` − `tie_coefficients`·(x − x̂) and the standard deviation `tie_sd`.
     """
 
     model: BradleyTerry
     basis: Floats
-    rough: NDArray[np.float32] | None
-    bend: Floats
-    pulled: Floats
-    top: Floats
-    line_top: float
-    line_lean: Floats
-    line_scale: float
-    alpha_mean: float
-    alpha_sd: float
-    tie_prior: Threshold | None
+    basis_single: NDArray[np.float32] | None
+    eigenvalues: Floats
+    precision_mean: Floats
+    mode: Floats
+    tie_mode: float
+    tie_coefficients: Floats
+    tie_sd: float
+    log_alpha_mean: float
+    log_alpha_sd: float
+    tie_prior: UnconstrainedTie | None
     variance_prior: VariancePrior | None
-    spread: Spread
+    warm_start: LaplaceMarginal
 
     @property
     def rank(self) -> int:
         """Number of directions of quality."""
-        return len(self.bend)
+        return len(self.eigenvalues)
 
     @property
     def dimensions(self) -> int:
@@ -71,97 +114,215 @@ class Chart:
         free = (self.variance_prior is not None) + (self.tie_prior is not None)
         return self.rank + int(free)
 
-    def place(self, q: Floats, *, rough: bool = False) -> Place:
-        """Qualities, log α and threshold at q; `rough` is good enough for a kick."""
-        log_alpha = np.full(q.shape[1], self.alpha_mean)
+    def parameters(self, q: Floats, *, single: bool = False) -> PlainParameters:
+        """Qualities, log α and threshold at q; `single` is precise enough for a gradient."""
+        log_alpha = np.full(q.shape[1], self.log_alpha_mean)
         if self.variance_prior is not None:
-            log_alpha += self.alpha_sd * q[self.rank]
-        shrink = np.exp(-2 * log_alpha)
-        x, width, leaning = loops.spread_out(
-            q, self.bend, self.pulled, shrink, self.line_lean, self.top
+            log_alpha += self.log_alpha_sd * q[self.rank]
+        x, sd, tie_shift = transform(
+            q,
+            self.eigenvalues,
+            self.precision_mean,
+            np.exp(-2 * log_alpha),
+            self.tie_coefficients,
+            self.mode,
         )
         if self.tie_prior is None:
-            line, tie = leaning, np.full(q.shape[1], self.model.fixed_tie, dtype=float)
+            t, tie = tie_shift, np.full(q.shape[1], self.model.fixed_tie, dtype=float)
         else:
-            line = self.line_top + q[-1] * self.line_scale - leaning
-            tie = self.tie_prior.from_line(line).tie
-        if rough and self.rough is not None:
-            quality = (self.rough @ x.astype(np.float32)).astype(np.float64)
+            t = self.tie_mode + q[-1] * self.tie_sd - tie_shift
+            tie = self.tie_prior.constrain(t).tie
+        if single and self.basis_single is not None:
+            quality = (self.basis_single @ x.astype(np.float32)).astype(np.float64)
         else:
             quality = self.basis @ x
-        return Place(x, width, log_alpha, line, quality, tie)
+        return PlainParameters(x, sd, log_alpha, t, quality, tie)
 
-    def told(self, at: Place) -> dict[str, Floats]:
-        """What is kept of a place, by the names that results have for it."""
-        return {"quality": at.quality, "tie": at.tie, "variance": np.exp(2 * at.log_alpha)}
+    def draws(self, parameters: PlainParameters) -> dict[str, Floats]:
+        """Quality, threshold and variance, by name."""
+        variance = np.exp(2 * parameters.log_alpha)
+        return {"quality": parameters.quality, "tie": parameters.tie, "variance": variance}
 
     def log_density(self, q: Floats) -> Floats:
         """Log density of q for each chain, up to a constant."""
-        return self.density_at(self.place(q))
+        return self.log_density_at(self.parameters(q))
 
-    def density_at(self, at: Place) -> Floats:
-        """Log density of the q that lies at a place."""
+    def log_density_at(self, parameters: PlainParameters) -> Floats:
+        """Log density of the q with these parameters."""
+        x, sd, log_alpha, t, quality, tie = parameters
         with np.errstate(all="ignore"):
-            total = self.model.log_likelihood(at.quality, at.tie) - self.rank * at.log_alpha
-            total += loops.prior_part(at.x, at.width, np.exp(-2 * at.log_alpha))
+            total = self.model.log_likelihood(quality, tie) - self.rank * log_alpha
+            total += log_prior_and_jacobian(x, sd, np.exp(-2 * log_alpha))
             if self.variance_prior is not None:
-                total += self.variance_prior.log_density(at.log_alpha)
+                total += self.variance_prior.log_density(log_alpha)
             if self.tie_prior is not None:
-                there = self.tie_prior.from_line(at.line)
-                total += self.tie_prior.log_density(there.tie) + there.log_stretch
+                at = self.tie_prior.constrain(t)
+                total += self.tie_prior.log_density(at.tie) + at.log_jacobian
         return np.where(np.isfinite(total), total, -np.inf)
 
-    def slope(self, q: Floats) -> Floats:
-        """Derivative of `log_density` by q."""
-        return self.slope_at(self.place(q))
+    def gradient(self, q: Floats) -> Floats:
+        """Gradient of `log_density`."""
+        return self.gradient_at(self.parameters(q))
 
-    def slope_at(self, at: Place) -> Floats:
-        """Derivative of `log_density` by the q that lies at a place, good enough for a kick."""
-        out = np.empty((self.dimensions, len(at.tie)))
-        by_quality, by_tie = self.model.slopes(at.quality, at.tie)
-        by_line = np.zeros_like(by_tie)
+    def gradient_at(self, parameters: PlainParameters) -> Floats:
+        """Gradient of `log_density` by the q with these parameters, perhaps in single precision."""
+        x, sd, log_alpha, t, quality, tie = parameters
+        out = np.empty((self.dimensions, len(tie)))
+        by_quality, by_tie = self.model.gradient(quality, tie)
+        by_t = np.zeros_like(by_tie)
         if self.tie_prior is not None:
-            there = self.tie_prior.from_line(at.line)
-            by_line = (by_tie + self.tie_prior.slope(there.tie)) * there.by_t
-            by_line += there.log_stretch_by_t
-            out[-1] = by_line * self.line_scale
-        if self.rough is None:
+            at = self.tie_prior.constrain(t)
+            by_t = (by_tie + self.tie_prior.derivative(at.tie)) * at.by_t
+            by_t += at.log_jacobian_by_t
+            out[-1] = by_t * self.tie_sd
+        if self.basis_single is None:
             by_x = self.basis.T @ by_quality
         else:
-            by_x = (self.rough.T @ by_quality.astype(np.float32)).astype(np.float64)
-        by_alpha = loops.gather_in(
-            by_x, at.x, at.width, self.pulled,
-            np.exp(-2 * at.log_alpha), self.line_lean, by_line, out,
+            by_x = (self.basis_single.T @ by_quality.astype(np.float32)).astype(np.float64)
+        by_log_alpha = transform_gradient(
+            by_x, x, sd, self.precision_mean,
+            np.exp(-2 * log_alpha), self.tie_coefficients, by_t, out,
         )  # fmt: skip
         if self.variance_prior is not None:
-            by_alpha += self.variance_prior.slope(at.log_alpha)
-            out[self.rank] = self.alpha_sd * by_alpha
+            by_log_alpha += self.variance_prior.derivative(log_alpha)
+            out[self.rank] = self.log_alpha_sd * by_log_alpha
         return out
 
 
-def draw_chart(model: BradleyTerry, start: Spread | None = None) -> Chart:
-    """The chart of a model, from an earlier spread of a similar one where there is one."""
-    slopes = Slopes(model)
-    spread = find_spread(slopes, None if start is None else start.peak)
-    peak = spread.peak
-    curve = model.curvature(peak.quality, peak.tie)
-    lean, own = np.zeros(model.size), 1.0
-    if slopes.tie_prior is not None:
-        lean, own = slopes.threshold_bend(peak.quality, peak.line, curve)
+def build_preconditioner(
+    model: BradleyTerry, start: LaplaceMarginal | None = None
+) -> PlainPreconditioner:
+    """The preconditioner of a model without terms; `start` is the marginal of a similar one."""
+    posterior = ConditionalPosterior(model)
+    marginal = fit_laplace_marginal(posterior, None if start is None else start.mode)
+    mode = marginal.mode
+    likelihood = model.negative_hessian(mode.quality, mode.tie)
+    cross, own = np.zeros(model.size), 1.0
+    if posterior.tie_prior is not None:
+        cross, own = posterior.tie_hessian(mode.quality, mode.unconstrained_tie, likelihood)
     factor = model.factor
-    inner = curve.through(factor)
-    pulled = lean if factor is None else factor.T @ lean
-    inner -= np.outer(pulled, pulled / own)
-    bend, turn = diagonalised(inner)
-    basis = turn if factor is None else np.ascontiguousarray(factor @ turn)
-    shrink = np.exp(-2 * peak.log_alpha)
-    top = turn.T @ model.prior.coordinates(peak.quality)
-    variance = model.variance
-    return Chart(
-        model=model, basis=basis, rough=basis.astype(np.float32) if model.size >= MANY else None,
-        bend=bend, pulled=(bend + shrink) * top, top=top,
-        line_top=peak.line, line_lean=(lean @ basis) / own, line_scale=1 / np.sqrt(own),
-        alpha_mean=spread.mean, alpha_sd=spread.sd, tie_prior=slopes.tie_prior,
+    matrix = likelihood.through(factor)
+    # The threshold is eliminated from the Hessian by its Schur complement.
+    by_y = cross if factor is None else factor.T @ cross
+    matrix -= np.outer(by_y, by_y / own)
+    eigenvalues, rotation = diagonalise(matrix)
+    basis = rotation if factor is None else np.ascontiguousarray(factor @ rotation)
+    prior_precision = np.exp(-2 * mode.log_alpha)
+    x = rotation.T @ model.prior.coordinates(mode.quality)
+    large, variance = model.size >= SINGLE_PRECISION_SIZE, model.variance
+    return PlainPreconditioner(
+        model=model, basis=basis, basis_single=basis.astype(np.float32) if large else None,
+        eigenvalues=eigenvalues, precision_mean=(eigenvalues + prior_precision) * x, mode=x,
+        tie_mode=mode.unconstrained_tie, tie_coefficients=(cross @ basis) / own,
+        tie_sd=1 / np.sqrt(own), log_alpha_mean=marginal.mean, log_alpha_sd=marginal.sd,
+        tie_prior=posterior.tie_prior,
         variance_prior=None if isinstance(variance, Fixed) else variance,
-        spread=replace(spread, peak=replace(peak, factor=None)),
+        warm_start=replace(marginal, mode=replace(mode, factor=None)),
     )  # fmt: skip
+
+
+def diagonalise(matrix: Floats) -> tuple[Floats, Floats]:
+    """d ≥ 0 and U with Uᵀ M U = diag(d); the matrix is overwritten."""
+    from scipy.linalg import eigh
+
+    # Transposed, a symmetric matrix is the same and LAPACK needs no copy of it.
+    values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
+    return np.clip(values, 0.0, None), np.ascontiguousarray(vectors)
+
+
+# Compiled loops: one pass over (direction, chain) each way. `prior_precision` is α⁻² of each chain.
+
+
+@compiled
+def transform(
+    q: Floats,
+    eigenvalues: Floats,
+    precision_mean: Floats,
+    prior_precision: Floats,
+    tie_coefficients: Floats,
+    mode: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """x and its conditional sd (directions, chains) from q, and the threshold's shift with x."""
+    shape = (eigenvalues.size, prior_precision.size)
+    x, sd, tie_shift = np.empty(shape), np.empty(shape), np.zeros(prior_precision.size)
+    for k in range(eigenvalues.size):
+        for c in range(prior_precision.size):
+            variance = 1.0 / (eigenvalues[k] + prior_precision[c])
+            sd[k, c] = math.sqrt(variance)
+            x[k, c] = precision_mean[k] * variance + q[k, c] * sd[k, c]
+            tie_shift[c] += tie_coefficients[k] * (x[k, c] - mode[k])
+    return x, sd, tie_shift
+
+
+@compiled
+def transform_gradient(
+    by_x: Floats,
+    x: Floats,
+    sd: Floats,
+    precision_mean: Floats,
+    prior_precision: Floats,
+    tie_coefficients: Floats,
+    by_t: Floats,
+    out: Floats,
+) -> Floats:
+    """Gradient by q into the first rows of `out`; returns that by log α without its prior."""
+    by_log_alpha = np.zeros(prior_precision.size)
+    for k in range(precision_mean.size):
+        for c in range(prior_precision.size):
+            total = by_x[k, c] - x[k, c] * prior_precision[c] - tie_coefficients[k] * by_t[c]
+            variance = sd[k, c] * sd[k, c]
+            prior_share = variance * prior_precision[c]
+            out[k, c] = total * sd[k, c]
+            by_log_alpha[c] += prior_share * (
+                total * (x[k, c] + precision_mean[k] * variance) + 1.0
+            )
+            by_log_alpha[c] += x[k, c] * x[k, c] * prior_precision[c] - 1.0
+    return by_log_alpha
+
+
+@compiled
+def log_prior_and_jacobian(x: Floats, sd: Floats, prior_precision: Floats) -> Floats:
+    """Σ log sd − ½ Σ x²/α² for each chain."""
+    total, product = np.zeros(prior_precision.size), np.ones(prior_precision.size)
+    for k in range(x.shape[0]):
+        for c in range(prior_precision.size):
+            total[c] -= x[k, c] * x[k, c] * prior_precision[c] / 2
+            product[c] *= sd[k, c]
+        # A logarithm of every sixteen sd: products of so few neither underflow nor overflow.
+        if k % 16 == 15 or k == x.shape[0] - 1:
+            for c in range(prior_precision.size):
+                total[c] += math.log(product[c])
+                product[c] = 1.0
+    return total
+
+
+@compiled
+def transform_layer(
+    q: Floats, eigenvalues: Floats, precision_mean: Floats, shift: Floats, prior_precision: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """x of a layer, its conditional mean and sd (directions, chains), shifted by other layers."""
+    x, mean, sd = np.empty(q.shape), np.empty(q.shape), np.empty(q.shape)
+    for k in range(eigenvalues.size):
+        for c in range(prior_precision.size):
+            variance = 1.0 / (eigenvalues[k] + prior_precision[c])
+            sd[k, c] = math.sqrt(variance)
+            mean[k, c] = (precision_mean[k] - shift[k, c]) * variance
+            x[k, c] = mean[k, c] + q[k, c] * sd[k, c]
+    return x, mean, sd
+
+
+@compiled
+def transform_layer_gradient(
+    by_x: Floats, x: Floats, mean: Floats, sd: Floats, prior_precision: Floats, out: Floats
+) -> tuple[Floats, Floats]:
+    """Gradient by a layer's q into `out`; returns those by its log scale and by its shift."""
+    by_scale, by_shift = np.zeros(prior_precision.size), np.empty(x.shape)
+    for k in range(x.shape[0]):
+        for c in range(prior_precision.size):
+            total = by_x[k, c] - x[k, c] * prior_precision[c]
+            variance = sd[k, c] * sd[k, c]
+            out[k, c] = total * sd[k, c]
+            by_shift[k, c] = -total * variance
+            by_scale[c] += variance * prior_precision[c] * (total * (x[k, c] + mean[k, c]) + 1.0)
+            by_scale[c] += x[k, c] * x[k, c] * prior_precision[c] - 1.0
+    return by_scale, by_shift

@@ -1,4 +1,4 @@
-"""Chains on threads, and a BLAS that leaves the cores to them."""
+"""Chains on threads, and a BLAS limited to one thread."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.random import Generator, SeedSequence
 from tiewise.progress import ProgressCounter
 
 Result = TypeVar("Result")
-Thing = TypeVar("Thing")
+Task = TypeVar("Task")
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Leave the cores to our own threads: a BLAS that also wants them only gets in the way."""
-    # SciPy brings a BLAS of its own, and only those already loaded can be limited.
+    """Limit BLAS to one thread, because it would compete with our own threads for the cores."""
+    # SciPy has a BLAS of its own, and only those already loaded can be limited.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
@@ -28,34 +28,34 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def one_blas_thread_for_good() -> None:
-    """The same for the rest of this process, whose threads would else undo it for each other."""
+    """The same for the rest of the process, where several threads would undo it for each other."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1, user_api="blas")
 
 
-def side_by_side(
+def run_chains(
     run: Callable[[Generator, ProgressCounter], Result],
     seeds: Sequence[SeedSequence],
     counter: ProgressCounter,
     threads: int,
 ) -> list[Result]:
-    """One result per seed, in the order of seeds, whatever the number of threads."""
+    """One result per seed, in the order of seeds, for any number of threads."""
     return in_threads(run, [np.random.default_rng(seed) for seed in seeds], counter, threads)
 
 
 def in_threads(
-    run: Callable[[Thing, ProgressCounter], Result],
-    things: Sequence[Thing],
+    run: Callable[[Task, ProgressCounter], Result],
+    tasks: Sequence[Task],
     counter: ProgressCounter,
     threads: int,
 ) -> list[Result]:
-    """One result per thing, in the order of things, whatever the number of threads."""
+    """One result per task, in the order of tasks, for any number of threads."""
     with ThreadPoolExecutor(max_workers=threads) as pool:
         try:
-            futures = [pool.submit(run, thing, counter) for thing in things]
-            # Whichever fails first speaks; the others are not waited for, but stopped.
+            futures = [pool.submit(run, task, counter) for task in tasks]
+            # The first failure is raised; the other tasks are stopped, not waited for.
             for future in wait(futures, return_when=FIRST_EXCEPTION).done:
                 future.result()
             return [future.result() for future in futures]

@@ -1,8 +1,8 @@
-"""Transport: Hamiltonian Monte Carlo on the chart, where the posterior is nearly N(0, I).
+"""Transport: Hamiltonian Monte Carlo in coordinates in which the posterior is nearly N(0, I).
 
-The N(0, I) part is solved exactly, by a rotation of position and momentum; only what is left of the
-posterior kicks. Many chains move in lockstep, so that every product with the basis is one of
-matrices (docs/inference.md).
+The N(0, I) part is integrated exactly, by a rotation of position and momentum; the kicks are the
+gradient of the rest of the posterior. Many chains move in lockstep, so that products with the basis
+are products of matrices (docs/inference.md).
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.engines.base import Draws, Unsuited
-from tiewise.engines.hierarchical_preconditioner import draw_layered_chart
-from tiewise.engines.newton import Spread
-from tiewise.engines.preconditioner import draw_chart
+from tiewise.engines import engine_class
+from tiewise.engines.base import Draws, Engine, EngineUnsuitable
+from tiewise.engines.hierarchical_preconditioner import build_hierarchical_preconditioner
+from tiewise.engines.laplace_marginal import LaplaceMarginal
+from tiewise.engines.preconditioner import Preconditioner, build_preconditioner
 from tiewise.engines.threads import in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -28,79 +29,48 @@ from tiewise.progress import Progress, ProgressCounter
 Floats = NDArray[np.float64]
 
 SUPERCHAINS = 4
-SHORTEST = 50  # draws a chain, where there are enough to go round
+MIN_CHAIN_DRAWS = 50  # where there are enough draws for two chains in each superchain
 JITTER = 0.2
 STEPS: tuple[int, ...] = (2, 3, 4, 6, 8)
 PATIENT_STEPS: tuple[int, ...] = (12, 18, 27, 40)
 ANGLES = (np.pi / 2, 1.8, 2.0)
-POOREST = 0.6
-# Starts this many sd out in α, in δ and in a few random directions; all of them wide would strand
-# chains where there are many items.
-WIDE, WIDE_DIRECTIONS = 2.0, 5
-LOST = 10.0  # nats by which a start may lie lower than N(0, I) would have it
-WARM_MOVES, PILOT_MOVES = 6, 4
+MIN_ACCEPTANCE = 0.6
+# Starts lie this many sd out in α, in δ and in a few random directions. Were all directions wide,
+# chains with many items would never move.
+START_SD, WIDE_DIRECTIONS = 2.0, 5
+MAX_START_DEFICIT = 10.0  # nats by which a start's density may be lower than under N(0, I)
+WARMUP_TRAJECTORIES, PILOT_TRAJECTORIES = 6, 4
 
 
-class Chart(Protocol):
-    """A map from q, nearly N(0, I), to a place in the model; what is told of a place is kept."""
-
-    @property
-    def rank(self) -> int:
-        """How many rows of q, the first, may be judged together."""
-
-    @property
-    def dimensions(self) -> int:
-        """How many rows q has."""
-
-    @property
-    def spread(self) -> Spread | None:
-        """What a chart of similar data may start from."""
-
-    def place(self, q: Floats, *, rough: bool = False) -> Any:
-        """The place at q: a tuple of arrays whose last axis runs over chains."""
-
-    def log_density(self, q: Floats) -> Floats:
-        """Log density of q for each chain, up to a constant."""
-
-    def density_at(self, at: Any) -> Floats:
-        """Log density of the q that lies at a place."""
-
-    def slope_at(self, at: Any) -> Floats:
-        """Its derivative by q."""
-
-    def told(self, at: Any) -> dict[str, Floats]:
-        """What is kept of a place, by name."""
-
-
-class Pace(NamedTuple):
-    """How far a trajectory turns in all, and in how many steps."""
+class TrajectorySettings(NamedTuple):
+    """Total angle of rotation of a trajectory, and its number of steps."""
 
     angle: float
     steps: int
 
 
-WARM = Pace(np.pi / 2, 3)
-PATIENT_WARM = Pace(np.pi / 2, 18)
+WARMUP = TrajectorySettings(np.pi / 2, 3)
+PATIENT_WARMUP = TrajectorySettings(np.pi / 2, 18)
 
 
-class Kept(NamedTuple):
-    """What chains bring home: chains first, then draws."""
+class DrawBuffer(NamedTuple):
+    """Arrays (chains, draws, ...) that the chains fill."""
 
     values: dict[str, Floats]
     acceptance: Floats
 
     @classmethod
-    def room(cls, told: dict[str, Floats], chains: int, draws: int) -> Kept:
-        """Empty room for so many draws of what is told of a place."""
-        values = {name: np.empty((chains, draws, *one.shape[:-1])) for name, one in told.items()}
+    def empty(cls, example: dict[str, Floats], chains: int, draws: int) -> DrawBuffer:
+        """A buffer for draws of the shapes in `example`, whose last axis runs over chains."""
+        values = {name: np.empty((chains, draws, *one.shape[:-1])) for name, one in example.items()}
         return cls(values, np.empty((chains, draws)))
 
-    def shared(self, blocks: int) -> list[Kept]:
-        """The same room, a part for each block of chains."""
+    def split(self, blocks: int) -> list[DrawBuffer]:
+        """Views of this buffer, one for each block of chains."""
         parts = {name: np.array_split(whole, blocks) for name, whole in self.values.items()}
         acceptance = np.array_split(self.acceptance, blocks)
         return [
-            Kept({name: part[k] for name, part in parts.items()}, acceptance[k])
+            DrawBuffer({name: part[k] for name, part in parts.items()}, acceptance[k])
             for k in range(blocks)
         ]
 
@@ -111,21 +81,21 @@ class Transport:
 
     `draws` are shared out over `chains` (fewer where they would be short), which move in lockstep
     in `blocks` that threads share; a quarter of the chains leave from each of four over-dispersed
-    starts (nested R-hat). `start` is the spread found for similar data (`Draws.spread`), from which
-    the chart is drawn in fewer steps.
+    starts (nested R-hat). `start` is the result for similar data (`Draws.warm_start`), from which
+    the mode takes fewer steps.
     """
 
     draws: int = 4000
     chains: int = 64
     blocks: int = 2
     threads: int = 2
-    start: Spread | None = field(default=None, repr=False, compare=False)
+    start: LaplaceMarginal | None = field(default=None, repr=False, compare=False)
 
     name = "transport"
     kind = "exact"
-    # What the pilot may choose from, and how it is warmed up for that.
+    # Numbers of steps for the pilot run to choose from, and the trajectories of the warm-up.
     steps = STEPS
-    warm = WARM
+    warmup = WARMUP
 
     def __post_init__(self) -> None:
         if self.chains < 2 * SUPERCHAINS or self.chains % SUPERCHAINS:
@@ -136,203 +106,263 @@ class Transport:
             raise InputError(f"ask for one draw or more, not {self.draws}")
 
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
-        """Draws after a short pilot that settles the pace."""
-        begun = perf_counter()
-        chart: Chart = draw_layered_chart(model) if model.terms else draw_chart(model, self.start)
-        built = perf_counter() - begun
-        shortened = self.draws // SHORTEST // SUPERCHAINS * SUPERCHAINS
-        chains = min(self.chains, max(shortened, 2 * SUPERCHAINS))
-        blocks = _started(chart, chains, self.blocks, seed)
-        pace, acceptance = _pilot(blocks, progress, self.threads, self.steps, self.warm)
-        each = -(-self.draws // chains)
-        pilot = sum(block.gradients for block in blocks)
-        counter = ProgressCounter(progress, "sampling", self.blocks * each)
-        kept = Kept.room(chart.told(blocks[0].at), chains, each)
-        shares = list(zip(blocks, kept.shared(self.blocks), strict=True))
-        in_threads(lambda share, t: share[0].keep(share[1], pace, t), shares, counter, self.threads)
-        gradients = sum(block.gradients for block in blocks) - pilot
-        quality, tie, variance = (kept.values.pop(name) for name in ("quality", "tie", "variance"))
+        """Draws after a warm-up and a short pilot run that chooses the trajectories."""
+        begin = perf_counter()
+        preconditioner = self._preconditioner(model)
+        build_seconds = perf_counter() - begin
+        most = self.draws // MIN_CHAIN_DRAWS // SUPERCHAINS * SUPERCHAINS
+        chains = min(self.chains, max(most, 2 * SUPERCHAINS))
+        blocks = _start_blocks(preconditioner, chains, self.blocks, seed)
+        _warm_up(blocks, progress, self.threads, self.warmup)
+        settings, pilot_acceptance = _pilot(blocks, self.threads, self.steps)
+        if pilot_acceptance < MIN_ACCEPTANCE:
+            raise EngineUnsuitable(
+                f"only {pilot_acceptance:.0%} of trajectories were accepted with up to "
+                f"{self.steps[-1]} steps",
+                self._fallback(model),
+            )
+        pilot_gradients = sum(block.gradients for block in blocks)
+        buffer = self._sample(blocks, settings, chains, progress)
+        gradients = sum(block.gradients for block in blocks) - pilot_gradients
+        values = buffer.values
+        quality, tie, variance = (values.pop(name) for name in ("quality", "tie", "variance"))
         return Draws(
             quality,
             tie,
             variance,
-            more=kept.values,
-            stats={"acceptance_rate": kept.acceptance},
+            terms=values,
+            stats={"acceptance_rate": buffer.acceptance},
             facts={
-                "steps": pace.steps,
-                "angle": round(pace.angle, 4),
-                "acceptance": float(kept.acceptance.mean()),
-                "pilot_acceptance": acceptance,
+                "steps": settings.steps,
+                "angle": round(settings.angle, 4),
+                "acceptance": float(buffer.acceptance.mean()),
+                "pilot_acceptance": pilot_acceptance,
                 "gradients": gradients,
-                "pilot_gradients": pilot,
+                "pilot_gradients": pilot_gradients,
             },
             superchains=SUPERCHAINS,
-            build_seconds=built,
-            spread=chart.spread,
+            build_seconds=build_seconds,
+            warm_start=preconditioner.warm_start,
         )
+
+    def _preconditioner(self, model: BradleyTerry) -> Preconditioner:
+        if model.terms:
+            return build_hierarchical_preconditioner(model)
+        return build_preconditioner(model, self.start)
+
+    def _sample(
+        self,
+        blocks: Sequence[ChainBlock],
+        settings: TrajectorySettings,
+        chains: int,
+        progress: Progress,
+    ) -> DrawBuffer:
+        """Draws of all chains."""
+        each = -(-self.draws // chains)
+        counter = ProgressCounter(progress, "sampling", self.blocks * each)
+        example = blocks[0].preconditioner.draws(blocks[0].parameters)
+        buffer = DrawBuffer.empty(example, chains, each)
+        tasks = list(zip(blocks, buffer.split(self.blocks), strict=True))
+
+        def run(task: tuple[ChainBlock, DrawBuffer], counter: ProgressCounter) -> None:
+            task[0].sample(task[1], settings, counter)
+
+        in_threads(run, tasks, counter, self.threads)
+        return buffer
+
+    def _fallback(self, model: BradleyTerry) -> Engine | None:
+        """The engine for models on which this one's acceptance is too low."""
+        if model.terms:
+            return PatientTransport(draws=self.draws)
+        gibbs: Engine = engine_class("gibbs")(draws=self.draws)
+        return gibbs
 
 
 @dataclass(frozen=True)
-class Patient(Transport):
-    """Transport in many small steps, where large ones lead astray; slower, and as exact."""
+class PatientTransport(Transport):
+    """Transport with many small steps, where large ones are rejected; slower, and as exact."""
 
     name = "patient-transport"
     steps = PATIENT_STEPS
-    warm = PATIENT_WARM
+    warmup = PATIENT_WARMUP
+
+    def _fallback(self, model: BradleyTerry) -> Engine | None:
+        return None if model.terms else super()._fallback(model)
 
 
-class Block:
-    """Chains that move in lockstep, with their own source of chance."""
+class ChainBlock:
+    """Chains that move in lockstep, with a random generator of their own."""
 
-    def __init__(self, chart: Chart, q: Floats, rng: Generator) -> None:
-        self.chart, self.rng = chart, rng
+    def __init__(self, preconditioner: Preconditioner, q: Floats, rng: Generator) -> None:
+        self.preconditioner, self.rng = preconditioner, rng
         self.gradients = 0
-        self.q, self.at = q, chart.place(q)
-        self.density = chart.density_at(self.at)
-        self.kick = self._kick(q, self.at)
+        self.q, self.parameters = q, preconditioner.parameters(q)
+        self.log_density = preconditioner.log_density_at(self.parameters)
+        self.kick = self._kick(q, self.parameters)
 
-    def _kick(self, q: Floats, at: Any) -> Floats:
-        """Slope of what the posterior has beyond N(0, I)."""
+    def _kick(self, q: Floats, parameters: Any) -> Floats:
+        """Gradient of what the log density has beyond that of N(0, I)."""
         self.gradients += self.q.shape[1]
-        kick = self.chart.slope_at(at)
+        kick = self.preconditioner.gradient_at(parameters)
         kick += q
         return kick
 
-    def travel(self, p: Floats, angle: float, steps: int) -> tuple[Floats, Floats, Any, Floats]:
-        """Where a trajectory with momentum p ends: position, momentum, place and kick there."""
-        turn, lean = np.cos(angle), np.sin(angle)
-        q, at, kick = self.q, self.at, self.kick
+    def trajectory(self, p: Floats, angle: float, steps: int) -> tuple[Floats, Floats, Any, Floats]:
+        """End of the trajectory with momentum p: position, momentum, parameters and kick there.
+
+        A step is half a kick, an exact rotation of (q, p) by `angle`, and half a kick.
+        """
+        cos, sin = np.cos(angle), np.sin(angle)
+        q, parameters, kick = self.q, self.parameters, self.kick
         for step in range(steps):
             p = p + (angle / 2) * kick
-            q, p = turn * q + lean * p, turn * p - lean * q
-            # Both ends are computed alike and all between alike, or the way back were another.
-            at = self.chart.place(q, rough=step < steps - 1)
-            kick = self._kick(q, at)
+            q, p = cos * q + sin * p, cos * p - sin * q
+            # Single precision at all points but both ends, or the trajectory is not reversible.
+            parameters = self.preconditioner.parameters(q, single=step < steps - 1)
+            kick = self._kick(q, parameters)
             p += (angle / 2) * kick
-        return q, p, at, kick
+        return q, p, parameters, kick
 
-    def move(self, pace: Pace) -> Floats:
-        """One trajectory of every chain; the chances with which they were accepted."""
-        angle = pace.angle * self.rng.uniform(1 - JITTER, 1 + JITTER) / pace.steps
+    def transition(self, settings: TrajectorySettings) -> Floats:
+        """One trajectory of every chain, accepted or rejected; returns acceptance probabilities."""
+        angle = settings.angle * self.rng.uniform(1 - JITTER, 1 + JITTER) / settings.steps
         p = self.rng.standard_normal(self.q.shape)
-        before = self.density - (p**2).sum(axis=0) / 2
-        # A trajectory that runs away overflows, and is then refused.
+        before = self.log_density - (p**2).sum(axis=0) / 2
+        # A divergent trajectory overflows, and is then rejected.
         with np.errstate(all="ignore"):
-            q, p, at, kick = self.travel(p, angle, pace.steps)
-            density = self.chart.density_at(at)
-            gain = density - (p**2).sum(axis=0) / 2 - before
-        chance = np.exp(np.minimum(np.where(np.isfinite(gain), gain, -np.inf), 0.0))
-        yes = self.rng.uniform(size=len(chance)) < chance
-        self._go(yes, q, at, density, kick)
-        return chance
+            q, p, parameters, kick = self.trajectory(p, angle, settings.steps)
+            log_density = self.preconditioner.log_density_at(parameters)
+            log_ratio = log_density - (p**2).sum(axis=0) / 2 - before
+        finite = np.where(np.isfinite(log_ratio), log_ratio, -np.inf)
+        acceptance = np.exp(np.minimum(finite, 0.0))
+        accepted = self.rng.uniform(size=len(acceptance)) < acceptance
+        self._update(accepted, q, parameters, log_density, kick)
+        return acceptance
 
-    def _go(
-        self, yes: NDArray[np.bool_], q: Floats, at: Any, density: Floats, kick: Floats
+    def _update(
+        self,
+        accepted: NDArray[np.bool_],
+        q: Floats,
+        parameters: Any,
+        log_density: Floats,
+        kick: Floats,
     ) -> None:
-        """Take the new place where it was accepted, stay where it was not."""
-        no = ~yes
-        for new, old in ((q, self.q), (kick, self.kick), *zip(at, self.at, strict=True)):
-            new[..., no] = old[..., no]
-        self.q, self.at, self.kick = q, at, kick
-        self.density = np.where(yes, density, self.density)
+        """The new state of the chains whose trajectory was accepted, the old one of the others."""
+        rejected = ~accepted
+        pairs = zip(parameters, self.parameters, strict=True)
+        for new, old in ((q, self.q), (kick, self.kick), *pairs):
+            new[..., rejected] = old[..., rejected]
+        self.q, self.parameters, self.kick = q, parameters, kick
+        self.log_density = np.where(accepted, log_density, self.log_density)
 
-    def keep(self, kept: Kept, pace: Pace, counter: ProgressCounter) -> None:
-        """Fill in the draws of every chain, one a trajectory."""
-        for t in range(kept.acceptance.shape[1]):
-            kept.acceptance[:, t] = self.move(pace)
-            for name, told in self.chart.told(self.at).items():
-                kept.values[name][:, t] = np.moveaxis(told, -1, 0)
+    def sample(
+        self, buffer: DrawBuffer, settings: TrajectorySettings, counter: ProgressCounter
+    ) -> None:
+        """Fill the buffer, one draw per trajectory."""
+        for t in range(buffer.acceptance.shape[1]):
+            buffer.acceptance[:, t] = self.transition(settings)
+            for name, draw in self.preconditioner.draws(self.parameters).items():
+                buffer.values[name][:, t] = np.moveaxis(draw, -1, 0)
             counter.step()
 
-    def try_out(self, pace: Pace) -> Trial:
-        """A few trajectories at a pace: acceptance, and how much of each place the next forgets."""
-        path, chance = [self.q], []
-        for _ in range(PILOT_MOVES):
-            chance.append(self.move(pace))
-            path.append(self.q.copy())
-        return Trial(np.stack(path), np.stack(chance))
+    def pilot(self, settings: TrajectorySettings) -> PilotRun:
+        """A few trajectories with these settings."""
+        positions, acceptance = [self.q], []
+        for _ in range(PILOT_TRAJECTORIES):
+            acceptance.append(self.transition(settings))
+            positions.append(self.q.copy())
+        return PilotRun(np.stack(positions), np.stack(acceptance))
 
 
-class Trial(NamedTuple):
-    """Places (moves + 1, dimensions, chains) and acceptance chances (moves, chains) of a pilot."""
+class PilotRun(NamedTuple):
+    """Positions (trajectories + 1, dimensions, chains), acceptance (trajectories, chains)."""
 
-    path: Floats
-    chance: Floats
+    positions: Floats
+    acceptance: Floats
 
 
-def _started(chart: Chart, chains: int, blocks: int, seed: SeedSequence) -> list[Block]:
+def _start_blocks(
+    preconditioner: Preconditioner, chains: int, blocks: int, seed: SeedSequence
+) -> list[ChainBlock]:
     """Blocks of chains at over-dispersed starts, one start for the chains of each superchain."""
     *seeds, first = seed.spawn(blocks + 1)
     rng = np.random.default_rng(first)
-    starts = np.concatenate([_start(chart, rng) for _ in range(SUPERCHAINS)], axis=1)
+    starts = np.concatenate([_start(preconditioner, rng) for _ in range(SUPERCHAINS)], axis=1)
     q = np.repeat(starts, chains // SUPERCHAINS, axis=1)
     parts = np.array_split(q, blocks, axis=1)
     return [
-        Block(chart, np.ascontiguousarray(part), np.random.default_rng(own))
+        ChainBlock(preconditioner, np.ascontiguousarray(part), np.random.default_rng(own))
         for part, own in zip(parts, seeds, strict=True)
     ]
 
 
-def _start(chart: Chart, rng: Generator) -> Floats:
-    """A wide start, drawn in where the posterior falls off much faster than N(0, I)."""
-    q = rng.standard_normal((chart.dimensions, 1))
-    q[rng.choice(chart.rank, min(WIDE_DIRECTIONS, chart.rank), replace=False)] *= WIDE
-    q[chart.rank :] *= WIDE
-    summit = chart.log_density(np.zeros_like(q))
+def _start(preconditioner: Preconditioner, rng: Generator) -> Floats:
+    """A wide start, shrunk while the posterior is much lower there than N(0, I)."""
+    rank = preconditioner.rank
+    q = rng.standard_normal((preconditioner.dimensions, 1))
+    q[rng.choice(rank, min(WIDE_DIRECTIONS, rank), replace=False)] *= START_SD
+    q[rank:] *= START_SD
+    at_mode = preconditioner.log_density(np.zeros_like(q))
     for _ in range(20):
-        if chart.log_density(q)[0] + (q**2).sum() / 2 > summit[0] - LOST:
+        excess = preconditioner.log_density(q)[0] + (q**2).sum() / 2
+        if excess > at_mode[0] - MAX_START_DEFICIT:
             break
         q *= 0.8
     return q
 
 
-def _pilot(
-    blocks: Sequence[Block], progress: Progress, threads: int, numbers: tuple[int, ...], slow: Pace
-) -> tuple[Pace, float]:
-    """The pace that forgets fastest per gradient, and its acceptance; refuses a poor one."""
-    counter = ProgressCounter(progress, "warming up", len(blocks) * WARM_MOVES)
+def _warm_up(
+    blocks: Sequence[ChainBlock], progress: Progress, threads: int, settings: TrajectorySettings
+) -> None:
+    """A few trajectories of all chains."""
+    counter = ProgressCounter(progress, "warming up", len(blocks) * WARMUP_TRAJECTORIES)
 
-    def warm(block: Block, counter: ProgressCounter) -> None:
-        for _ in range(WARM_MOVES):
-            block.move(slow)
+    def warm_up(block: ChainBlock, counter: ProgressCounter) -> None:
+        for _ in range(WARMUP_TRAJECTORIES):
+            block.transition(settings)
             counter.step()
 
-    in_threads(warm, blocks, counter, threads)
-    scores: dict[Pace, tuple[float, float]] = {}
+    in_threads(warm_up, blocks, counter, threads)
 
-    def judge(pace: Pace) -> float:
-        quiet = ProgressCounter(lambda *_: None, "", 0)
-        trials = in_threads(lambda b, _: b.try_out(pace), blocks, quiet, threads)
-        scores[pace] = _judged(trials, pace, blocks[0].chart.rank)
-        return scores[pace][1]
+
+def _pilot(
+    blocks: Sequence[ChainBlock], threads: int, numbers: tuple[int, ...]
+) -> tuple[TrajectorySettings, float]:
+    """The settings with most effective draws per gradient, and their acceptance."""
+    scores: dict[TrajectorySettings, tuple[float, float]] = {}
+
+    def try_settings(settings: TrajectorySettings) -> float:
+        silent = ProgressCounter(lambda *_: None, "", 0)
+        runs = in_threads(lambda block, _: block.pilot(settings), blocks, silent, threads)
+        scores[settings] = _pilot_score(runs, settings, blocks[0].preconditioner.rank)
+        return scores[settings][1]
 
     for steps in numbers:
-        if judge(Pace(ANGLES[1], steps)) > 0.9:
+        if try_settings(TrajectorySettings(ANGLES[1], steps)) > 0.9:
             break
-    best = max(scores, key=lambda pace: scores[pace])
+    best = max(scores, key=lambda settings: scores[settings])
     for angle in (ANGLES[0], ANGLES[2]):
-        judge(Pace(angle, best.steps))
-    best = max(scores, key=lambda pace: (scores[pace][0], -pace.angle))
-    acceptance = scores[best][1]
-    if acceptance < POOREST:
-        raise Unsuited(
-            f"only {acceptance:.0%} of trajectories were accepted with up to {numbers[-1]} steps"
-        )
-    return best, acceptance
+        try_settings(TrajectorySettings(angle, best.steps))
+    best = max(scores, key=lambda settings: (scores[settings][0], -settings.angle))
+    return best, scores[best][1]
 
 
-def _judged(trials: Sequence[Trial], pace: Pace, rank: int) -> tuple[float, float]:
-    """Effective draws per gradient at a pace, and its acceptance."""
-    path = np.concatenate([trial.path for trial in trials], axis=2)
-    now, then = path[1:], path[:-1]
-    # On the chart every coordinate has about mean 0 and variance 1: the many are pooled.
-    product, square = (now * then).mean(axis=(0, 2)), (path**2).mean(axis=(0, 2))
+def _pilot_score(
+    runs: Sequence[PilotRun], settings: TrajectorySettings, rank: int
+) -> tuple[float, float]:
+    """Effective draws per gradient with these settings, and their acceptance."""
+    positions = np.concatenate([run.positions for run in runs], axis=2)
+    now, before = positions[1:], positions[:-1]
+    # Every coordinate has about mean 0 and variance 1, so that the many can be pooled.
+    product, square = (now * before).mean(axis=(0, 2)), (positions**2).mean(axis=(0, 2))
     pooled = product[:rank].sum() / square[:rank].sum()
-    memory = max([pooled, *(product[rank:] / square[rank:])])
-    chance = np.concatenate([trial.chance.mean(axis=0) for trial in trials])
-    # A chain that hardly moves spoils what the others do well.
-    acceptance = float(min(chance.mean(), 3 * np.sort(chance)[: -(-len(chance) // 10)].mean()))
-    if acceptance < POOREST:
+    autocorrelation = max([pooled, *(product[rank:] / square[rank:])])
+    by_chain = np.concatenate([run.acceptance.mean(axis=0) for run in runs])
+    # A chain that hardly moves spoils the results of all, so the worst tenth counts too.
+    worst = np.sort(by_chain)[: -(-len(by_chain) // 10)]
+    acceptance = float(min(by_chain.mean(), 3 * worst.mean()))
+    if acceptance < MIN_ACCEPTANCE:
         return -1.0 + acceptance, acceptance
-    # Draws that overshoot flatter a mean and nothing else: better than independent counts as 1.
-    return min(float((1 - memory) / (1 + memory)), 1.0) / pace.steps, acceptance
+    # Negative autocorrelation helps means and nothing else: at most one effective draw each.
+    effective = min(float((1 - autocorrelation) / (1 + autocorrelation)), 1.0)
+    return effective / settings.steps, acceptance

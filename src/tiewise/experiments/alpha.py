@@ -1,4 +1,4 @@
-"""Sensitivity to α²: what holding the strength of the spatial prior does to the estimates."""
+"""Sensitivity to α²: what fixing the strength of the spatial prior does to the estimates."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ import pandas as pd
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.experiments.designs import county, judged
-from tiewise.experiments.experiment import Column, Evidence, Experiment, averaged, keyed, percent
+from tiewise.experiments.designs import county, simulate_county_study
+from tiewise.experiments.experiment import (
+    Experiment,
+    ExperimentData,
+    ResultColumn,
+    group_means,
+    rows_by,
+)
 from tiewise.experiments.plots import strips
 from tiewise.geo.graph import Graph
-from tiewise.jobs.run import Found
+from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Fixed
-from tiewise.planning.recovery import centred, correlation, found, places, rmse
+from tiewise.planning.recovery import centred, correlation, rank_positions, rmse, sample_posterior
 from tiewise.plots.canvas import heading, notes, page, styled
 from tiewise.posterior.summaries import ENDS
+from tiewise.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,38 +44,40 @@ LABELS = {
 }
 
 
-def fitted(case: Mapping[str, Any], source: SeedSequence) -> Found:
-    """One study with α² inferred, then held at both ends of its interval, and far below."""
-    data, *chances = source.spawn(5)
+def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
+    """One study with α² inferred, then fixed at both ends of its interval, and far below."""
+    data_seed, *fit_seeds = seed.spawn(5)
     graph = county(case["wards"])
-    truth, counts = judged(
+    truth, counts = simulate_county_study(
         graph, comparisons=case["comparisons"], tie=case["tie"], variance=case["variance"],
-        rng=np.random.default_rng(data),
+        rng=np.random.default_rng(data_seed),
     )  # fmt: skip
-    prior, known = Network(graph), centred(truth.quality)
-    free = found(BradleyTerry(counts, prior), chances[0])
+    prior, true_quality = Network(graph), centred(truth.quality)
+    free = sample_posterior(BradleyTerry(counts, prior), fit_seeds[0])
     low, high = (float(end) for end in np.quantile(free.variance, ENDS))
     means = {"inferred": free.mean}
     at = {"inferred": float(free.variance.mean()), "weak": high, "strong": low}
     at["very strong"] = VERY_STRONG * low
-    for own, strength in zip(chances[1:], list(at)[1:], strict=True):
+    for fit_seed, strength in zip(fit_seeds[1:], list(at)[1:], strict=True):
         model = BradleyTerry(counts, prior, variance=Fixed(at[strength]))
-        means[strength] = found(model, own).mean
+        means[strength] = sample_posterior(model, fit_seed).mean
     sd = free.quality.std(axis=0, ddof=1)
     rows = [
         {"strength": strength, "variance": at[strength]}
-        | beside(mean, free.mean, sd, graph)
-        | {"rmse": rmse(mean, known), "correlation": correlation(mean, known)}
+        | change_from_inferred(mean, free.mean, sd, graph)
+        | {"rmse": rmse(mean, true_quality), "correlation": correlation(mean, true_quality)}
         for strength, mean in means.items()
     ]
-    return Found(rows)
+    return TaskResult(rows)
 
 
-def beside(mean: Floats, inferred: Floats, sd: Floats, graph: Graph) -> dict[str, float]:
-    """Posterior means beside those with α² inferred: how far off, how smooth, how much smaller."""
+def change_from_inferred(
+    mean: Floats, inferred: Floats, sd: Floats, graph: Graph
+) -> dict[str, float]:
+    """Posterior means against those with α² inferred: how far off, how smooth, how much smaller."""
     return {
         "moved": float((np.abs(mean - inferred) / sd).mean()),
-        "rank_moved": float(np.abs(places(mean) - places(inferred)).mean()),
+        "rank_moved": float(np.abs(rank_positions(mean) - rank_positions(inferred)).mean()),
         "spread": float(mean.std() / inferred.std()),
         "between": _between(mean, graph) / _between(inferred, graph),
     }
@@ -83,26 +92,26 @@ def _between(mean: Floats, graph: Graph) -> float:
 def table(results: pd.DataFrame, _timings: pd.DataFrame) -> pd.DataFrame:
     """Means over the studies, strength by strength."""
     values = ["variance", "moved", "rank_moved", "spread", "between", "rmse", "correlation"]
-    out = averaged(results, ["strength"], values)
+    out = group_means(results, ["strength"], values)
     return out.assign(label=out["strength"].map(LABELS))
 
 
 COLUMNS = (
-    Column("prior", "label"),
-    Column("α², mean", "variance", ".2f", "variance_error"),
-    Column("estimates moved by, in posterior sd", "moved", ".2f", "moved_error"),
-    Column("ranks moved by", "rank_moved", ".2f", "rank_moved_error"),
-    Column("spread of estimates", "spread", ".3f", "spread_error"),
-    Column("differences of neighbours", "between", ".3f", "between_error"),
-    Column("RMSE of λ", "rmse", ".3f", "rmse_error"),
-    Column("correlation with the truth", "correlation", ".3f", "correlation_error"),
+    ResultColumn("prior", "label"),
+    ResultColumn("α², mean", "variance", ".2f", "variance_error"),
+    ResultColumn("estimates moved by, in posterior sd", "moved", ".2f", "moved_error"),
+    ResultColumn("ranks moved by", "rank_moved", ".2f", "rank_moved_error"),
+    ResultColumn("spread of estimates", "spread", ".3f", "spread_error"),
+    ResultColumn("differences of neighbours", "between", ".3f", "between_error"),
+    ResultColumn("RMSE of λ", "rmse", ".3f", "rmse_error"),
+    ResultColumn("correlation with the truth", "correlation", ".3f", "correlation_error"),
 )
 
 
-def finding(evidence: Evidence) -> list[str]:
+def finding(data: ExperimentData) -> list[str]:
     """Which priors move estimates, and by how much."""
-    by = keyed(evidence.table, "strength")
-    said = [
+    by = rows_by(data.table, "strength")
+    sentences = [
         f"{strength.capitalize()} prior: estimates move by {row['moved']:.2f} posterior sd and "
         f"{row['rank_moved']:.1f} places; their spread is {percent(row['spread'])} and the "
         f"differences between neighbours {percent(row['between'])} of what they are with α² "
@@ -112,16 +121,16 @@ def finding(evidence: Evidence) -> list[str]:
     ]
     worse = max(by["weak"]["moved"], by["strong"]["moved"])
     return [
-        *said,
+        *sentences,
         f"The very strong prior moves estimates {by['very strong']['moved'] / worse:.1f} times as "
         "far as the worse end of the interval does.",
     ]
 
 
 @styled
-def figure(evidence: Evidence) -> Figure:
+def figure(data: ExperimentData) -> Figure:
     """How far estimates move, and what is left of their spread and of neighbours' differences."""
-    held = evidence.results[evidence.results["strength"] != "inferred"]
+    fixed = data.results[data.results["strength"] != "inferred"]
     shown = {
         "moved": "how far estimates move, in posterior sd",
         "spread": "spread of estimates (1: as with α² inferred)",
@@ -130,7 +139,7 @@ def figure(evidence: Evidence) -> Figure:
     }
     return page(
         heading("What a prior held too strong does", "α² held, against α² inferred"),
-        *strips(held, "strength", shown, even={"spread": 1.0, "between": 1.0}),
+        *strips(fixed, "strength", shown, even={"spread": 1.0, "between": 1.0}),
         notes(
             "Dots: studies, with their median and quartiles beside them. Weak and strong: α² held "
             "at the upper and the lower end of its 95 % interval. Very strong: at a tenth of the "
@@ -146,7 +155,7 @@ EXPERIMENT = Experiment(
         "How much do estimates change when α² is held at a weak, strong or very strong value "
         "instead of being inferred?"
     ),
-    job=fitted,
+    job=run_case,
     cases=[STUDY],
     quick=[STUDY],
     repeats=100,

@@ -11,22 +11,22 @@ from numpy.random import SeedSequence
 
 from tiewise.experiments.designs import county
 from tiewise.experiments.experiment import (
-    TELLING,
-    Column,
-    Evidence,
+    SIGNIFICANCE,
     Experiment,
-    averaged,
-    percent,
+    ExperimentData,
+    ResultColumn,
+    group_means,
     records,
 )
 from tiewise.experiments.plots import coverage_rows
-from tiewise.jobs.run import Found
+from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
 from tiewise.model.simulate import Truth, simulate_counts
-from tiewise.planning.recovery import centred, found, held
+from tiewise.planning.recovery import centred, interval_covers, sample_posterior
 from tiewise.plots.canvas import heading, notes, page, styled
+from tiewise.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 LEVELS = (0.5, 0.95)
 SIZE = {"wards": 95, "comparisons": 800}
 # Priors from which a study can be drawn: the default ones give variances of 10²⁸.
-DRAWN = SIZE | {"name": "drawn", "variance": [3.0, 2.0], "tie": 2.0}
-FIXED = SIZE | {"name": "fixed", "variance": 1.0, "tie": 0.5}
+RANDOM_TRUTH = SIZE | {"name": "drawn", "variance": [3.0, 2.0], "tie": 2.0}
+FIXED_TRUTH = SIZE | {"name": "fixed", "variance": 1.0, "tie": 0.5}
 LABELS = {
     "drawn": "drawn from the prior",
     "fixed": "α² = 1, δ = 0.5; default priors",
@@ -53,64 +53,64 @@ def scalars(case: Mapping[str, Any]) -> tuple[Scalars, Mapping[str, Any]]:
     return (Fixed(case["variance"]), Fixed(case["tie"])), {}
 
 
-def fitted(case: Mapping[str, Any], source: SeedSequence) -> Found:
+def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     """One study, and whether each kind of interval holds the truth (of λ: which share)."""
-    data, own = source.spawn(2)
-    rng, prior = np.random.default_rng(data), Network(county(case["wards"]))
-    (variance, tie), beliefs = scalars(case)
-    truth = Truth.drawn(prior, variance, tie, rng)
+    data_seed, fit_seed = seed.spawn(2)
+    rng, prior = np.random.default_rng(data_seed), Network(county(case["wards"]))
+    (variance, tie), priors = scalars(case)
+    truth = Truth.from_priors(prior, variance, tie, rng)
     counts = simulate_counts(truth, case["comparisons"], rng)
-    got = found(BradleyTerry(counts, prior, **beliefs), own)
-    known: dict[str, Any] = {
+    sample = sample_posterior(BradleyTerry(counts, prior, **priors), fit_seed)
+    true_values: dict[str, Any] = {
         "quality": centred(truth.quality), "tie": truth.tie, "variance": truth.variance,
     }  # fmt: skip
     rows = [
         {"truth": case["name"], "parameter": name}
-        | {f"held_{100 * level:.0f}": float(held(draws, known[name], level).mean())
+        | {f"held_{100 * level:.0f}": float(interval_covers(draws, true_values[name], level).mean())
            for level in LEVELS}
-        for name, draws in got._asdict().items()
+        for name, draws in sample._asdict().items()
     ]  # fmt: skip
-    return Found(rows)
+    return TaskResult(rows)
 
 
 def table(results: pd.DataFrame, _timings: pd.DataFrame) -> pd.DataFrame:
     """Shares of intervals that hold the truth, with Monte Carlo errors."""
-    out = averaged(results, ["truth", "parameter"], ["held_50", "held_95"])
+    out = group_means(results, ["truth", "parameter"], ["held_50", "held_95"])
     return out.assign(label=out["truth"].map(LABELS), what=out["parameter"].map(WORDS))
 
 
 COLUMNS = (
-    Column("truth", "label"),
-    Column("of", "what"),
-    Column("50 % intervals hold", "held_50", ".3f", "held_50_error"),
-    Column("95 % intervals hold", "held_95", ".3f", "held_95_error"),
-    Column("studies", "repeats", ",.0f"),
+    ResultColumn("truth", "label"),
+    ResultColumn("of", "what"),
+    ResultColumn("50 % intervals hold", "held_50", ".3f", "held_50_error"),
+    ResultColumn("95 % intervals hold", "held_95", ".3f", "held_95_error"),
+    ResultColumn("studies", "repeats", ",.0f"),
 )
 
 
-def finding(evidence: Evidence) -> list[str]:
-    """Which shares are off by more than chance explains."""
-    said = []
-    for name, rows in evidence.table.groupby("truth", sort=False):
+def finding(data: ExperimentData) -> list[str]:
+    """Which shares are off by more than Monte Carlo error explains."""
+    sentences = []
+    for name, rows in data.table.groupby("truth", sort=False):
         off = [
             f"{percent(level)} intervals of {row['what']} hold {percent(row[key], 1)} of the time "
             f"(± {percent(row[f'{key}_error'], 1)})"
             for row in records(rows)
             for level in LEVELS
             for key in [f"held_{100 * level:.0f}"]
-            if abs(row[key] - level) > TELLING * row[f"{key}_error"]
+            if abs(row[key] - level) > SIGNIFICANCE * row[f"{key}_error"]
         ]
         words = "; ".join(off) if off else "no share is off by more than two standard errors"
-        said.append(f"Truth {LABELS[str(name)]}: {words}.")
-    return said
+        sentences.append(f"Truth {LABELS[str(name)]}: {words}.")
+    return sentences
 
 
 @styled
-def figure(evidence: Evidence) -> Figure:
-    """Shares of intervals that hold the truth, beside what they promise."""
+def figure(data: ExperimentData) -> Figure:
+    """Shares of intervals that hold the truth, against their nominal level."""
     return page(
         heading("How often intervals hold the truth"),
-        *coverage_rows(evidence.table, LEVELS),
+        *coverage_rows(data.table, LEVELS),
         notes(
             "Dots: share of intervals that hold the truth; lines: two Monte Carlo standard errors "
             "either way. Dashed: what the intervals promise."
@@ -125,9 +125,9 @@ EXPERIMENT = Experiment(
         "Do 50 % and 95 % intervals of qualities, threshold and variance hold the truth as often "
         "as they say?"
     ),
-    job=fitted,
-    cases=[DRAWN, FIXED],
-    quick=[DRAWN, FIXED],
+    job=run_case,
+    cases=[RANDOM_TRUTH, FIXED_TRUTH],
+    quick=[RANDOM_TRUTH, FIXED_TRUTH],
     repeats=400,
     quick_repeats=30,
     table=table,

@@ -9,26 +9,26 @@ import numpy as np
 import pandas as pd
 from numpy.random import SeedSequence
 
-from tiewise.experiments.designs import county, expected_information, tie_for
+from tiewise.experiments.designs import county, expected_information, tie_for_share
 from tiewise.experiments.experiment import (
-    Column,
-    Evidence,
     Experiment,
-    apart,
-    averaged,
-    percent,
+    ExperimentData,
+    ResultColumn,
+    comparison_words,
+    group_means,
+    mean_difference,
     records,
-    rooted,
-    versus,
-)  # fmt: skip
+    with_root,
+)
 from tiewise.experiments.plots import strips
-from tiewise.jobs.run import Found
+from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, random_pairs, simulate_counts
-from tiewise.planning.recovery import centred, correlation, found, held
+from tiewise.planning.recovery import centred, correlation, interval_covers, sample_posterior
 from tiewise.plots.canvas import heading, notes, page, styled
+from tiewise.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,39 +39,40 @@ STUDY = {
 }  # fmt: skip
 
 
-def fitted(case: Mapping[str, Any], source: SeedSequence) -> Found:
+def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     """One set of qualities and pairs, judged at every threshold.
 
     The same qualities and pairs throughout: what differs between thresholds is then theirs.
     """
-    data, *chances = source.spawn(1 + len(case["shares"]))
-    rng, graph = np.random.default_rng(data), county(case["wards"])
+    data_seed, *fit_seeds = seed.spawn(1 + len(case["shares"]))
+    rng, graph = np.random.default_rng(data_seed), county(case["wards"])
     prior = Network(graph)
-    drawn = Truth.drawn(prior, Fixed(case["variance"]), None, rng)
-    pairs = random_pairs(len(drawn.items), case["comparisons"], rng)
+    base = Truth.from_priors(prior, Fixed(case["variance"]), None, rng)
+    pairs = random_pairs(len(base.items), case["comparisons"], rng)
     rows = []
-    for share, own in zip(case["shares"], chances, strict=True):
-        tie = tie_for(graph, share, variance=case["variance"])
-        truth = Truth(drawn.items, drawn.quality, tie, case["variance"])
+    for share, fit_seed in zip(case["shares"], fit_seeds, strict=True):
+        tie = tie_for_share(graph, share, variance=case["variance"])
+        truth = Truth(base.items, base.quality, tie, case["variance"])
         counts = simulate_counts(truth, case["comparisons"], rng, pairs)
         rows.append(
             {"share": share, "tie": tie, "ties": counts.total_ties / counts.comparisons}
-            | recovered(BradleyTerry(counts, prior), truth, own)
+            | recovery_errors(BradleyTerry(counts, prior), truth, fit_seed)
             | {"information": expected_information(graph, tie, variance=case["variance"])}
         )
-    return Found(rows)
+    return TaskResult(rows)
 
 
-def recovered(model: BradleyTerry, truth: Truth, source: SeedSequence) -> dict[str, float]:
+def recovery_errors(model: BradleyTerry, truth: Truth, seed: SeedSequence) -> dict[str, float]:
     """Errors of threshold and qualities, and whether 95 % intervals hold them."""
-    got, known = found(model, source), centred(truth.quality)
-    off = float(got.tie.mean()) - truth.tie
+    sample, true_quality = sample_posterior(model, seed), centred(truth.quality)
+    off = float(sample.tie.mean()) - truth.tie
     return {
         "tie_off": off, "tie_square": off**2, "tie_relative_square": (off / truth.tie) ** 2,
-        "tie_sd": float(got.tie.std(ddof=1)), "tie_held": float(held(got.tie, truth.tie, 0.95)),
-        "quality_square": float(((got.mean - known) ** 2).mean()),
-        "quality_held": float(held(got.quality, known, 0.95).mean()),
-        "correlation": correlation(got.mean, known),
+        "tie_sd": float(sample.tie.std(ddof=1)),
+        "tie_held": float(interval_covers(sample.tie, truth.tie, 0.95)),
+        "quality_square": float(((sample.mean - true_quality) ** 2).mean()),
+        "quality_held": float(interval_covers(sample.quality, true_quality, 0.95).mean()),
+        "correlation": correlation(sample.mean, true_quality),
     }  # fmt: skip
 
 
@@ -81,27 +82,27 @@ def table(results: pd.DataFrame, _timings: pd.DataFrame) -> pd.DataFrame:
         "tie", "ties", "tie_off", "tie_square", "tie_relative_square", "tie_held",
         "quality_square", "quality_held", "correlation", "information",
     ]  # fmt: skip
-    out = averaged(results, ["share"], values)
+    out = group_means(results, ["share"], values)
     for square, into in (
         ("tie_square", "tie_rmse"), ("tie_relative_square", "tie_relative"),
         ("quality_square", "quality_rmse"),
     ):  # fmt: skip
-        out = rooted(out, square, into)
+        out = with_root(out, square, into)
     return out
 
 
 COLUMNS = (
-    Column("ties, aimed at", "share", ".0%"),
-    Column("δ", "tie", ".3f"),
-    Column("ties, got", "ties", ".1%"),
-    Column("bias of δ", "tie_off", "+.4f", "tie_off_error"),
-    Column("RMSE of δ", "tie_rmse", ".4f", "tie_rmse_error"),
-    Column("RMSE of δ over δ", "tie_relative", ".3f", "tie_relative_error"),
-    Column("95 % intervals hold δ", "tie_held", ".3f", "tie_held_error"),
-    Column("RMSE of λ", "quality_rmse", ".4f", "quality_rmse_error"),
-    Column("correlation of λ", "correlation", ".4f", "correlation_error"),
-    Column("95 % intervals hold λ", "quality_held", ".3f", "quality_held_error"),
-    Column("information an answer", "information", ".3f"),
+    ResultColumn("ties, aimed at", "share", ".0%"),
+    ResultColumn("δ", "tie", ".3f"),
+    ResultColumn("ties, got", "ties", ".1%"),
+    ResultColumn("bias of δ", "tie_off", "+.4f", "tie_off_error"),
+    ResultColumn("RMSE of δ", "tie_rmse", ".4f", "tie_rmse_error"),
+    ResultColumn("RMSE of δ over δ", "tie_relative", ".3f", "tie_relative_error"),
+    ResultColumn("95 % intervals hold δ", "tie_held", ".3f", "tie_held_error"),
+    ResultColumn("RMSE of λ", "quality_rmse", ".4f", "quality_rmse_error"),
+    ResultColumn("correlation of λ", "correlation", ".4f", "correlation_error"),
+    ResultColumn("95 % intervals hold λ", "quality_held", ".3f", "quality_held_error"),
+    ResultColumn("information an answer", "information", ".3f"),
 )
 
 
@@ -113,7 +114,7 @@ def contrasts(results: pd.DataFrame, key: str) -> list[tuple[float, float, float
     shares = sorted(float(share) for share in results["share"].unique())
     by = {share: results[results["share"] == share].sort_values("task") for share in shares}
     return [
-        (outer, inner, *apart(by[outer][key], by[inner][key]))
+        (outer, inner, *mean_difference(by[outer][key], by[inner][key]))
         for outer in (shares[0], shares[-1])
         for inner in shares[1:-1]
     ]
@@ -126,34 +127,34 @@ SCALES = {
 }
 
 
-def finding(evidence: Evidence) -> list[str]:
+def finding(data: ExperimentData) -> list[str]:
     """Where errors are larger at few and at many ties than in between, on each scale."""
-    said = []
+    sentences = []
     for key, words in SCALES.items():
         parts = [
-            f"at {percent(outer)} ties {versus(gap, error)} at {percent(inner)} "
+            f"at {percent(outer)} ties {comparison_words(gap, error)} at {percent(inner)} "
             f"({gap:+.2g} ± {error:.1g})"
-            for outer, inner, gap, error in contrasts(evidence.results, key)
+            for outer, inner, gap, error in contrasts(data.results, key)
         ]
-        said.append(f"{words} is " + "; ".join(parts) + ".")
+        sentences.append(f"{words} is " + "; ".join(parts) + ".")
     each = ", ".join(
-        f"{row['information']:.3f} at {percent(row['share'])}" for row in records(evidence.table)
+        f"{row['information']:.3f} at {percent(row['share'])}" for row in records(data.table)
     )
-    said.append(
+    sentences.append(
         "What an answer tells about the difference of its pair (Fisher information, over uniform "
         f"pairs): {each}."
     )
-    return said
+    return sentences
 
 
 @styled
-def figure(evidence: Evidence) -> Figure:
+def figure(data: ExperimentData) -> Figure:
     """Errors against the share of ties."""
-    rows = evidence.results.assign(
-        label=evidence.results["share"].map(lambda share: f"{percent(share)} ties"),
-        quality_rmse=np.sqrt(evidence.results["quality_square"]),
-        tie_away=np.sqrt(evidence.results["tie_square"]),
-        tie_relative=np.sqrt(evidence.results["tie_relative_square"]),
+    rows = data.results.assign(
+        label=data.results["share"].map(lambda share: f"{percent(share)} ties"),
+        quality_rmse=np.sqrt(data.results["quality_square"]),
+        tie_away=np.sqrt(data.results["tie_square"]),
+        tie_relative=np.sqrt(data.results["tie_relative_square"]),
     )
     shown = {
         "quality_rmse": "error of λ in a study (RMSE)",
@@ -177,7 +178,7 @@ EXPERIMENT = Experiment(
         "How well are the threshold and the qualities recovered when 5, 20, 50 and 75 % of "
         "comparisons tie?"
     ),
-    job=fitted,
+    job=run_case,
     cases=[STUDY],
     quick=[STUDY],
     repeats=300,

@@ -1,4 +1,4 @@
-"""Studies that were never held: a county like South Yorkshire, and the paper's larger designs."""
+"""Simulated designs: a county like South Yorkshire, and the paper's larger studies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
-from tiewise.model.bradley_terry import BradleyTerry, answer_probabilities
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.likelihood import answer_probabilities
 from tiewise.model.quality_priors import Covariance, Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
@@ -20,23 +21,23 @@ from tiewise.pairing.information import information
 
 Floats = NDArray[np.float64]
 
-COUNTY = 1  # which of the made-up counties
+COUNTY_SEED = 1  # of the made-up county
 NODES = 41
-SURE = 0.01  # a difference that is known, as far as information about it goes
-WIDEST = 50.0
+KNOWN_SD = 0.01  # the sd of a difference that is as good as known
+MAX_TIE = 50.0
 
 
 @lru_cache(maxsize=4)
 def county(wards: int) -> Graph:
-    """Who borders whom in a made-up county; the same county whoever asks."""
-    return Graph.from_areas(Areas.made_up(wards, seed=COUNTY))
+    """The graph of a made-up county, always the same one."""
+    return Graph.from_areas(Areas.synthetic(wards, rng=COUNTY_SEED))
 
 
-def judged(
+def simulate_county_study(
     graph: Graph, *, comparisons: int, tie: float, variance: float, rng: Generator
 ) -> tuple[Truth, Counts]:
     """Qualities drawn from the network prior, and judgements of uniform pairs."""
-    truth = Truth.drawn(Network(graph), Fixed(variance), Fixed(tie), rng)
+    truth = Truth.from_priors(Network(graph), Fixed(variance), Fixed(tie), rng)
     return truth, simulate_counts(truth, comparisons, rng)
 
 
@@ -59,7 +60,7 @@ def scaling_model(covariance: Floats, counts: Counts) -> BradleyTerry:
     return BradleyTerry(counts, Covariance(covariance, counts.items))
 
 
-# How often pairs tie, and what an answer is worth, before there is any.
+# Expected ties and information under the prior.
 
 
 def expected_ties(graph: Graph, tie: float, *, variance: float = 1.0) -> float:
@@ -70,21 +71,21 @@ def expected_ties(graph: Graph, tie: float, *, variance: float = 1.0) -> float:
 
 @lru_cache(maxsize=64)
 def expected_information(graph: Graph, tie: float, *, variance: float = 1.0) -> float:
-    """What an answer tells about the difference of its pair (Fisher), over the same pairs."""
+    """Fisher information of an answer about the difference of its pair, over the same pairs."""
     gap, weight = _gaps(graph, variance)
-    told = information(np.abs(gap).ravel(), np.full(gap.size, SURE), tie)
-    return float(told.reshape(gap.shape).mean(axis=0) @ weight)
+    info = information(np.abs(gap).ravel(), np.full(gap.size, KNOWN_SD), tie)
+    return float(info.reshape(gap.shape).mean(axis=0) @ weight)
 
 
 @lru_cache(maxsize=64)
-def tie_for(graph: Graph, share: float, *, variance: float = 1.0) -> float:
+def tie_for_share(graph: Graph, share: float, *, variance: float = 1.0) -> float:
     """The threshold δ at which this share of uniform pairs is called equal."""
     from scipy.optimize import brentq
 
     if not 0 < share < 1:
         raise InputError(f"a share of ties lies between 0 and 1, and {share:g} does not")
     return float(
-        brentq(lambda tie: expected_ties(graph, tie, variance=variance) - share, 1e-9, WIDEST)
+        brentq(lambda tie: expected_ties(graph, tie, variance=variance) - share, 1e-9, MAX_TIE)
     )
 
 

@@ -9,11 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.random import SeedSequence
 
-from tiewise.experiments.designs import county, judged
-from tiewise.experiments.experiment import Column, Evidence, Experiment, averaged, keyed
+from tiewise.experiments.designs import county, simulate_county_study
+from tiewise.experiments.experiment import (
+    Experiment,
+    ExperimentData,
+    ResultColumn,
+    group_means,
+    rows_by,
+)
 from tiewise.experiments.plots import by_engine
-from tiewise.experiments.timing import LABELS, WHOLE, clocked, quality_ess, tie_ess
-from tiewise.jobs.run import Found
+from tiewise.experiments.timing import FULL_RUNS, LABELS, quality_ess, tie_ess, time_fit
+from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Network
 from tiewise.model.scalar_priors import Fixed
@@ -22,7 +28,7 @@ from tiewise.plots.canvas import heading, notes, page, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHORT: Mapping[str, Mapping[str, Any]] = {
+SHORT_RUNS: Mapping[str, Mapping[str, Any]] = {
     "transport": {"draws": 4000},
     "gibbs": {"draws": 900, "warmup": 25, "as_published": True},
     "metropolis": {"draws": 180, "warmup": 5, "thin": 50},
@@ -30,19 +36,21 @@ SHORT: Mapping[str, Mapping[str, Any]] = {
 STUDY = {"name": "county", "wards": 95, "comparisons": 800}
 
 
-def fitted(case: Mapping[str, Any], source: SeedSequence) -> Found:
+def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     """One study fitted with every engine; δ ~ U[0, 1], and α² = 1 in truth and in the model."""
-    data, *others = source.spawn(1 + len(case["engines"]))
-    rng, graph = np.random.default_rng(data), county(case["wards"])
+    data_seed, *fit_seeds = seed.spawn(1 + len(case["engines"]))
+    rng, graph = np.random.default_rng(data_seed), county(case["wards"])
     tie = float(rng.uniform())
-    _, counts = judged(graph, comparisons=case["comparisons"], tie=tie, variance=1.0, rng=rng)
+    _, counts = simulate_county_study(
+        graph, comparisons=case["comparisons"], tie=tie, variance=1.0, rng=rng
+    )
 
     def build() -> BradleyTerry:
         return BradleyTerry(counts, Network(graph), variance=Fixed(1.0))
 
     rows, timings = [], []
-    for (name, settings), own in zip(case["engines"].items(), others, strict=True):
-        run = clocked(name, settings, build, own)
+    for (name, settings), fit_seed in zip(case["engines"].items(), fit_seeds, strict=True):
+        run = time_fit(name, settings, build, fit_seed)
         quality = quality_ess(run.draws)
         rows.append(
             {"engine": name, "tie": tie, "ties": counts.total_ties, "draws": run.draws.tie.size,
@@ -50,10 +58,10 @@ def fitted(case: Mapping[str, Any], source: SeedSequence) -> Found:
              "ess_least": float(quality.min())}
         )  # fmt: skip
         timings.append({"engine": name, "build_seconds": run.build_seconds, "seconds": run.seconds})
-    return Found(rows, timings)
+    return TaskResult(rows, timings)
 
 
-def rates(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
+def effective_rates(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Effective draws a second of every fit."""
     both = results.merge(timings, on=["task", "engine"], suffixes=("", "_of_time"))
     return both.assign(
@@ -65,24 +73,24 @@ def rates(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
 def table(results: pd.DataFrame, timings: pd.DataFrame) -> pd.DataFrame:
     """Means over the studies, engine by engine."""
     values = ["draws", "seconds", "ess_tie", "ess_quality", "tie_rate", "quality_rate"]
-    out = averaged(rates(results, timings), ["engine"], values)
+    out = group_means(effective_rates(results, timings), ["engine"], values)
     return out.assign(label=out["engine"].map(LABELS))
 
 
 COLUMNS = (
-    Column("engine", "label"),
-    Column("draws kept", "draws", ",.0f"),
-    Column("seconds", "seconds", ".2f", "seconds_error"),
-    Column("ESS of δ", "ess_tie", ",.0f", "ess_tie_error"),
-    Column("ESS of λ, mean", "ess_quality", ",.0f", "ess_quality_error"),
-    Column("ESS of δ a second", "tie_rate", "", "tie_rate_error"),
-    Column("ESS of λ a second", "quality_rate", "", "quality_rate_error"),
+    ResultColumn("engine", "label"),
+    ResultColumn("draws kept", "draws", ",.0f"),
+    ResultColumn("seconds", "seconds", ".2f", "seconds_error"),
+    ResultColumn("ESS of δ", "ess_tie", ",.0f", "ess_tie_error"),
+    ResultColumn("ESS of λ, mean", "ess_quality", ",.0f", "ess_quality_error"),
+    ResultColumn("ESS of δ a second", "tie_rate", "", "tie_rate_error"),
+    ResultColumn("ESS of λ a second", "quality_rate", "", "quality_rate_error"),
 )
 
 
-def finding(evidence: Evidence) -> list[str]:
-    """What the rates say."""
-    by = keyed(evidence.table, "engine")
+def finding(data: ExperimentData) -> list[str]:
+    """Ratios of the rates."""
+    by = rows_by(data.table, "engine")
 
     def over(one: str, other: str) -> str:
         tie, quality = (by[one][key] / by[other][key] for key in ("tie_rate", "quality_rate"))
@@ -91,7 +99,7 @@ def finding(evidence: Evidence) -> list[str]:
             f"{LABELS[other]}, and {quality:,.1f} times as many of λ."
         )
 
-    rows = evidence.results
+    rows = data.results
     least = rows.loc[rows["engine"] == "metropolis", "ess_least"].min()
     return [
         over("transport", "gibbs"),
@@ -103,13 +111,13 @@ def finding(evidence: Evidence) -> list[str]:
 
 
 @styled
-def figure(evidence: Evidence) -> Figure:
+def figure(data: ExperimentData) -> Figure:
     """The paper's histograms: a row for each engine, a column for δ and one for λ."""
-    told = rates(evidence.results, evidence.timings)
-    studies = told["task"].nunique()
+    rates = effective_rates(data.results, data.timings)
+    studies = rates["task"].nunique()
     return page(
         heading("Effective draws a second", f"{studies} studies of 95 wards, 800 comparisons each"),
-        *by_engine(told, {"tie_rate": "tie threshold δ", "quality_rate": "mean over qualities λ"}),
+        *by_engine(rates, {"tie_rate": "tie threshold δ", "quality_rate": "mean over qualities λ"}),
         notes(
             "Every bar counts studies. All axes are logarithmic: a step between labels is ten "
             "times as many. Seconds are those of a whole fit on two threads, compiling left out."
@@ -124,9 +132,9 @@ EXPERIMENT = Experiment(
         "On studies like South Yorkshire's, how many effective draws of the tie threshold and of "
         "the qualities does a second of each engine give?"
     ),
-    job=fitted,
-    cases=[STUDY | {"engines": WHOLE}],
-    quick=[STUDY | {"engines": SHORT}],
+    job=run_case,
+    cases=[STUDY | {"engines": FULL_RUNS}],
+    quick=[STUDY | {"engines": SHORT_RUNS}],
     repeats=25,
     quick_repeats=5,
     table=table,

@@ -8,25 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from tiewise.experiments.experiment import places_of
+from tiewise.experiments.experiment import decimal_places
 from tiewise.experiments.timing import LABELS
+from tiewise.geo.colours import EDGE, INK, LOW, MUTED, SERIES
 from tiewise.plots.canvas import (
-    INK,
     INNER,
-    LINE,
-    LOW,
     MARGIN,
-    QUIET,
-    SEVERAL,
     SMALL,
     TEXT,
     Block,
     Margins,
-    gap,
-    place,
-    plot,
-    sketch,
-    write,
+    axes_at,
+    panel,
+    point_axes,
+    space,
+    text_at,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -36,22 +32,22 @@ if TYPE_CHECKING:
 GRID = "#e6e6e6"
 BARS = 12  # to a factor of ten
 TALL = 234.0
-COLOURS = {"transport": SEVERAL[0], "gibbs": SEVERAL[1], "metropolis": SEVERAL[2]}
+COLOURS = {"transport": SERIES[0], "gibbs": SERIES[1], "metropolis": SERIES[2]}
 MARKS = ("o", "s", "D", "^")
 
 
 # Histograms by engine.
 
 
-def by_engine(told: pd.DataFrame, columns: Mapping[str, str]) -> list[Block]:
+def by_engine(rows: pd.DataFrame, columns: Mapping[str, str]) -> list[Block]:
     """A row of histograms for each engine, on logarithmic axes that all rows share."""
-    ends = {key: _decades(told[key]) for key in columns}
-    names = list(told["engine"].unique())
-    rows = [
-        _histograms(told[told["engine"] == name], ends, name, last=name == names[-1])
+    ends = {key: _decades(rows[key]) for key in columns}
+    names = list(rows["engine"].unique())
+    blocks = [
+        _histograms(rows[rows["engine"] == name], ends, name, last=name == names[-1])
         for name in names
     ]
-    return [_titles(columns), *rows]
+    return [_titles(columns), *blocks]
 
 
 def _decades(values: pd.Series[float]) -> tuple[float, float]:
@@ -63,13 +59,15 @@ def _decades(values: pd.Series[float]) -> tuple[float, float]:
 def _titles(columns: Mapping[str, str]) -> Block:
     def draw(figure: Figure, bottom: float) -> None:
         for k, words in enumerate(columns.values()):
-            write(figure, MARGIN + k * (INNER / 2) + 6, bottom + 4, words, size=TEXT, weight="bold")
+            text_at(
+                figure, MARGIN + k * (INNER / 2) + 6, bottom + 4, words, size=TEXT, weight="bold"
+            )
 
     return Block(18, draw)
 
 
 def _histograms(
-    told: pd.DataFrame, ends: Mapping[str, tuple[float, float]], name: str, *, last: bool
+    rows: pd.DataFrame, ends: Mapping[str, tuple[float, float]], name: str, *, last: bool
 ) -> Block:
     """One engine: a histogram for each column, side by side."""
     below = 34.0 if last else 6.0
@@ -77,18 +75,18 @@ def _histograms(
     def draw(figure: Figure, bottom: float) -> None:
         for k, (key, (low, high)) in enumerate(ends.items()):
             left = MARGIN + k * (INNER / 2) + 6
-            axes = place(figure, left, bottom + below, INNER / 2 - 28, 62)
+            axes = axes_at(figure, left, bottom + below, INNER / 2 - 28, 62)
             edges = np.geomspace(low, high, round(BARS * np.log10(high / low)) + 1)
-            axes.hist(told[key], edges.tolist(), color=COLOURS.get(name, LOW), alpha=0.8)
-            axes.set(xscale="log", xlim=(low, high), ylim=(0, len(told)), yticks=[])
+            axes.hist(rows[key], edges.tolist(), color=COLOURS.get(name, LOW), alpha=0.8)
+            axes.set(xscale="log", xlim=(low, high), ylim=(0, len(rows)), yticks=[])
             axes.set_xticks(10.0 ** np.arange(np.log10(low), np.log10(high) + 0.5))
             axes.spines["left"].set_visible(False)
             axes.tick_params("x", which="minor", length=0)
             axes.tick_params("x", labelbottom=last)
             axes.xaxis.set_major_formatter(_thousands)
-            side = "right" if np.log10(told[key]).median() < np.log10(low * high) / 2 else "left"
-            mean = told[key].mean()
-            words = f"{LABELS[name]}\nmean {mean:,.{places_of(mean)}f}"
+            side = "right" if np.log10(rows[key]).median() < np.log10(low * high) / 2 else "left"
+            mean = rows[key].mean()
+            words = f"{LABELS[name]}\nmean {mean:,.{decimal_places(mean)}f}"
             axes.text(
                 0.99 if side == "right" else 0.01, 0.97, words, transform=axes.transAxes,
                 ha=side, va="top", size=SMALL,
@@ -125,7 +123,7 @@ def growth(table: pd.DataFrame, timings: pd.DataFrame, power: Callable[[str], fl
         axes.grid(color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
 
-    return plot(TALL + 58, paint, Margins(left=50, right=70, bottom=38, top=20))
+    return panel(TALL + 58, paint, Margins(left=50, right=70, bottom=38, top=20))
 
 
 def _named(axes: Axes, table: pd.DataFrame, power: Callable[[str], float]) -> None:
@@ -159,7 +157,7 @@ def strips(
     blocks: list[Block] = []
     for key, words in shown.items():
         at = (even or {}).get(key)
-        blocks += [_headed(words), plot(104, _strip(rows, by, names, key, at), _STRIP), gap(4)]
+        blocks += [_headed(words), panel(104, _strip(rows, by, names, key, at), _STRIP), space(4)]
     return blocks
 
 
@@ -172,14 +170,14 @@ def _strip(
     def paint(axes: Axes) -> None:
         for k, name in enumerate(names):
             values = rows.loc[rows[by] == name, key].to_numpy()
-            # Spread out evenly in the order they came: no chance is needed for that.
+            # Spread out evenly in their order, which needs no random numbers.
             aside = 0.26 * ((np.arange(len(values)) * 0.618) % 1 - 0.5)
             axes.scatter(k + aside, values, s=6, color=LOW, alpha=0.35, linewidths=0)
             low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
             axes.vlines(k + 0.24, low, high, color=INK, linewidth=2)
             axes.scatter([k + 0.24], [middle], s=20, color=INK, zorder=3)
         if even is not None:
-            axes.axhline(even, color=LINE, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
+            axes.axhline(even, color=EDGE, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(bottom=0)
         axes.locator_params(axis="y", nbins=5)
@@ -195,7 +193,7 @@ def _headed(words: str) -> Block:
     """What a panel shows, above it."""
 
     def draw(figure: Figure, bottom: float) -> None:
-        write(figure, MARGIN, bottom + 4, words, size=TEXT, weight="bold", color=INK)
+        text_at(figure, MARGIN, bottom + 4, words, size=TEXT, weight="bold", color=INK)
 
     return Block(16, draw)
 
@@ -216,10 +214,10 @@ def lines(
 
     Those `doubling` have an axis on which a doubling is a step of the same length everywhere.
     """
-    blocks: list[Block] = [_key(list(table[by].unique())), gap(6)]
+    blocks: list[Block] = [_key(list(table[by].unique())), space(6)]
     for key, words in shown.items():
         paint = _lines(table, across, by, key, even.get(key), doubling=key in doubling)
-        blocks += [_headed(words), plot(112, paint, Margins(42, 4, 24, 4)), gap(4)]
+        blocks += [_headed(words), panel(112, paint, Margins(42, 4, 24, 4)), space(4)]
     return blocks
 
 
@@ -227,12 +225,12 @@ def _key(names: Sequence[str]) -> Block:
     """Which mark is whose, two to a line."""
 
     def draw(figure: Figure, bottom: float) -> None:
-        axes = sketch(figure, MARGIN, bottom, INNER, 34)
+        axes = point_axes(figure, MARGIN, bottom, INNER, 34)
         for k, name in enumerate(names):
             x, y = 8 + (k % 2) * INNER / 2, 25 - 16 * (k // 2)
-            axes.plot([x - 6, x + 6], [y, y], color=SEVERAL[k], linewidth=1.6)
-            axes.scatter([x], [y], s=24, color=SEVERAL[k], marker=MARKS[k])
-            axes.text(x + 12, y, f"ties {name}", va="center", size=SMALL, color=QUIET)
+            axes.plot([x - 6, x + 6], [y, y], color=SERIES[k], linewidth=1.6)
+            axes.scatter([x], [y], s=24, color=SERIES[k], marker=MARKS[k])
+            axes.text(x + 12, y, f"ties {name}", va="center", size=SMALL, color=MUTED)
 
     return Block(36, draw)
 
@@ -245,11 +243,11 @@ def _lines(
         for k, (_, rows) in enumerate(table.groupby(by, sort=False)):
             x = np.array([spots.index(value) for value in rows[across]]) + 0.05 * (k - 1.5)
             axes.errorbar(
-                x, rows[key], yerr=2 * rows[f"{key}_error"], color=SEVERAL[k], marker=MARKS[k],
+                x, rows[key], yerr=2 * rows[f"{key}_error"], color=SERIES[k], marker=MARKS[k],
                 markersize=4.5, linewidth=1.4, elinewidth=1,
             )  # fmt: skip
         if even is not None:
-            axes.axhline(even, color=LINE, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
+            axes.axhline(even, color=EDGE, linewidth=1, linestyle=(0, (2, 2)), zorder=0)
         if doubling:
             _doubled(axes)
         axes.set_xlim(-0.4, len(spots) - 0.6)
@@ -277,13 +275,13 @@ def coverage_rows(table: pd.DataFrame, levels: Sequence[float]) -> list[Block]:
         height = 30.0 + 26 * len(rows)
         words = f"Truth: {label}"
         paint = _coverage(rows, levels)
-        blocks += [_headed(words), plot(height + 16, paint, Margins(72, 8, 34, 4)), gap(6)]
+        blocks += [_headed(words), panel(height + 16, paint, Margins(72, 8, 34, 4)), space(6)]
     return blocks
 
 
 def _coverage(rows: pd.DataFrame, levels: Sequence[float]) -> Callable[[Axes], None]:
     def paint(axes: Axes) -> None:
-        for level, colour in zip(levels, SEVERAL, strict=False):
+        for level, colour in zip(levels, SERIES, strict=False):
             key = f"held_{100 * level:.0f}"
             axes.axvline(100 * level, color=colour, linewidth=1, linestyle=(0, (3, 2)))
             y = -np.arange(len(rows), dtype=float)

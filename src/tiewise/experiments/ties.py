@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +13,30 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
-from tiewise.experiments.designs import county, judged, tie_for
+from tiewise.experiments.designs import county, simulate_county_study, tie_for_share
 from tiewise.experiments.experiment import (
-    Column,
-    Evidence,
     Experiment,
-    averaged,
-    percent,
+    ExperimentData,
+    ResultColumn,
+    group_means,
     records,
-    rooted,
+    with_root,
 )
 from tiewise.experiments.plots import lines
-from tiewise.jobs.run import Found
+from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network, Prior
-from tiewise.planning.recovery import Found as Posterior
-from tiewise.planning.recovery import centred, correlation, found, held, places
+from tiewise.model.likelihood import Likelihood
+from tiewise.model.quality_priors import Network, QualityPrior
+from tiewise.planning.recovery import (
+    PosteriorSample,
+    centred,
+    correlation,
+    interval_covers,
+    rank_positions,
+    sample_posterior,
+)
 from tiewise.plots.canvas import heading, notes, page, styled
+from tiewise.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,23 +54,27 @@ PAIRS = 400
 class HalfWins(BradleyTerry):
     """A model without ties in which each tie is half a win for both.
 
-    Counts are whole, so these hold everything twice, and the likelihood is given half of it.
+    Counts are whole numbers, so these hold everything twice, and the likelihood halves them.
     """
 
     @classmethod
-    def of(cls, counts: Counts, prior: Prior) -> HalfWins:
+    def of(cls, counts: Counts, prior: QualityPrior) -> HalfWins:
         """The model of judgements with ties."""
         return cls(_wins(counts, 2 * counts.wins_first + counts.ties,
                          2 * counts.wins_second + counts.ties), prior, tie=None)  # fmt: skip
 
     @cached_property
-    def successes(self) -> tuple[Floats, Floats]:
-        """Wins of first over second and back, row by row; a tie was half a win each way."""
-        forth, back = self.counts.successes()
-        return forth / 2, back / 2
+    def likelihood(self) -> Likelihood:
+        """The likelihood of half the counts."""
+        whole = Likelihood.plain(self.counts)
+        return replace(
+            whole,
+            successes_first=whole.successes_first / 2,
+            successes_second=whole.successes_second / 2,
+        )
 
 
-def by_coin(counts: Counts, rng: Generator) -> Counts:
+def break_ties_randomly(counts: Counts, rng: Generator) -> Counts:
     """The same judgements, every tie decided by a coin."""
     heads = rng.binomial(counts.ties, 0.5)
     return _wins(counts, counts.wins_first + heads, counts.wins_second + counts.ties - heads)
@@ -72,45 +84,49 @@ def _wins(counts: Counts, first: NDArray[np.int64], second: NDArray[np.int64]) -
     return Counts.of(counts.items, counts.first, counts.second, first, second)
 
 
-def handled(counts: Counts, prior: Prior, rng: Generator) -> dict[str, BradleyTerry]:
+def tie_models(counts: Counts, prior: QualityPrior, rng: Generator) -> dict[str, BradleyTerry]:
     """The four ways to treat ties, as models."""
     return {
         "modelled": BradleyTerry(counts, prior),
         "dropped": BradleyTerry(counts.without_ties(), prior, tie=None),
         "half": HalfWins.of(counts, prior),
-        "coin": BradleyTerry(by_coin(counts, rng), prior, tie=None),
+        "coin": BradleyTerry(break_ties_randomly(counts, rng), prior, tie=None),
     }
 
 
-def fitted(case: Mapping[str, Any], source: SeedSequence) -> Found:
+def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     """One study, fitted in every way."""
-    data, *chances = source.spawn(5)
-    rng, graph = np.random.default_rng(data), county(case["wards"])
-    tie = tie_for(graph, case["share"])
-    truth, counts = judged(graph, comparisons=case["comparisons"], tie=tie, variance=1.0, rng=rng)
-    models = handled(counts, Network(graph), rng)
+    data_seed, *fit_seeds = seed.spawn(5)
+    rng, graph = np.random.default_rng(data_seed), county(case["wards"])
+    tie = tie_for_share(graph, case["share"])
+    truth, counts = simulate_county_study(
+        graph, comparisons=case["comparisons"], tie=tie, variance=1.0, rng=rng
+    )
+    models = tie_models(counts, Network(graph), rng)
     pairs = np.array([rng.choice(len(truth.items), 2, replace=False) for _ in range(PAIRS)])
     rows = [
         {"share": case["share"], "handling": way, "ties": counts.total_ties / counts.comparisons}
-        | judged_by(found(model, own), centred(truth.quality), pairs)
-        for (way, model), own in zip(models.items(), chances, strict=True)
+        | posterior_accuracy(sample_posterior(model, fit_seed), centred(truth.quality), pairs)
+        for (way, model), fit_seed in zip(models.items(), fit_seeds, strict=True)
     ]
-    return Found(rows)
+    return TaskResult(rows)
 
 
-def judged_by(got: Posterior, truth: Floats, pairs: NDArray[np.int64]) -> dict[str, float]:
-    """Spread, error, order and intervals of a posterior, beside the truth."""
-    mean, one, two = got.mean, pairs[:, 0], pairs[:, 1]
+def posterior_accuracy(
+    sample: PosteriorSample, truth: Floats, pairs: NDArray[np.int64]
+) -> dict[str, float]:
+    """Spread, error, order and intervals of a posterior, against the truth."""
+    mean, one, two = sample.mean, pairs[:, 0], pairs[:, 1]
     scale = float(mean @ truth / (mean @ mean))
-    apart = got.quality[:, one] - got.quality[:, two]
+    difference = sample.quality[:, one] - sample.quality[:, two]
     return {
         "slope": float(mean @ truth / (truth @ truth)),
         "scale": scale,
         "square": float(((mean - truth) ** 2).mean()),
         "scaled_square": float(((scale * mean - truth) ** 2).mean()),
-        "rank_correlation": correlation(places(mean), places(truth)),
-        "held": float(held(apart, truth[one] - truth[two], 0.95).mean()),
-        "width": float(np.ptp(np.quantile(apart, (0.025, 0.975), axis=0), axis=0).mean()),
+        "rank_correlation": correlation(rank_positions(mean), rank_positions(truth)),
+        "held": float(interval_covers(difference, truth[one] - truth[two], 0.95).mean()),
+        "width": float(np.ptp(np.quantile(difference, (0.025, 0.975), axis=0), axis=0).mean()),
     }
 
 
@@ -118,28 +134,28 @@ def table(results: pd.DataFrame, _timings: pd.DataFrame) -> pd.DataFrame:
     """Means over the studies, by share of ties and handling."""
     values = ["ties", "slope", "scale", "square", "scaled_square", "rank_correlation", "held",
               "width"]  # fmt: skip
-    out = averaged(results, ["share", "handling"], values)
+    out = group_means(results, ["share", "handling"], values)
     for square, into in (("square", "rmse"), ("scaled_square", "scaled_rmse")):
-        out = rooted(out, square, into)
+        out = with_root(out, square, into)
     return out.assign(told=out["share"].map(percent), label=out["handling"].map(LABELS))
 
 
 COLUMNS = (
-    Column("ties", "told"),
-    Column("ties are", "label"),
-    Column("slope of estimate on truth", "slope", ".3f", "slope_error"),
-    Column("slope of truth on estimate", "scale", ".3f", "scale_error"),
-    Column("RMSE of λ", "rmse", ".3f", "rmse_error"),
-    Column("RMSE, best scaled", "scaled_rmse", ".3f", "scaled_rmse_error"),
-    Column("rank correlation", "rank_correlation", ".3f", "rank_correlation_error"),
-    Column("95 % intervals of differences hold", "held", ".3f", "held_error"),
-    Column("their width", "width", ".2f", "width_error"),
+    ResultColumn("ties", "told"),
+    ResultColumn("ties are", "label"),
+    ResultColumn("slope of estimate on truth", "slope", ".3f", "slope_error"),
+    ResultColumn("slope of truth on estimate", "scale", ".3f", "scale_error"),
+    ResultColumn("RMSE of λ", "rmse", ".3f", "rmse_error"),
+    ResultColumn("RMSE, best scaled", "scaled_rmse", ".3f", "scaled_rmse_error"),
+    ResultColumn("rank correlation", "rank_correlation", ".3f", "rank_correlation_error"),
+    ResultColumn("95 % intervals of differences hold", "held", ".3f", "held_error"),
+    ResultColumn("their width", "width", ".2f", "width_error"),
 )
 
 
-def finding(evidence: Evidence) -> list[str]:
+def finding(data: ExperimentData) -> list[str]:
     """What each way does to scale, error and intervals where ties are many."""
-    rows = records(evidence.table)
+    rows = records(data.table)
     by = {(row["handling"], row["share"]): row for row in rows}
     shares = list(dict.fromkeys(row["share"] for row in rows))
     at = ", ".join(f"{100 * share:.0f}" for share in shares) + " % of ties"
@@ -167,7 +183,7 @@ def finding(evidence: Evidence) -> list[str]:
 
 
 @styled
-def figure(evidence: Evidence) -> Figure:
+def figure(data: ExperimentData) -> Figure:
     """Scale, error, order and intervals against the share of ties, way by way."""
     shown = {
         "scale": "slope of truth on estimate (1 is right)",
@@ -178,7 +194,7 @@ def figure(evidence: Evidence) -> Figure:
     return page(
         heading("Four ways to treat ties", "the same studies fitted in each way"),
         *lines(
-            evidence.table,
+            data.table,
             "share",
             "label",
             shown,
@@ -203,7 +219,7 @@ EXPERIMENT = Experiment(
         "Ties modelled, dropped, counted as half a win for each, or decided by a coin: what does "
         "each do to estimates and intervals?"
     ),
-    job=fitted,
+    job=run_case,
     cases=[_case(share) for share in SHARES],
     quick=[_case(share) for share in SHARES],
     repeats=60,

@@ -1,4 +1,4 @@
-"""Areas: the places of a study, with their shapes, names and groups."""
+"""The areas of a study, with their shapes, names and groups."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.data.format_rules import as_text
+from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError, InputWarning
+from tiewise.randomness import RNGLike, as_seed
+from tiewise.text import first_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +33,7 @@ class Areas:
     """The areas of a map, in the order of its file. Ids are keys; names may occur twice.
 
     `groups` is None where nothing is known of groups, and holds "" for an area without one.
-    `repaired` lists the ids of the areas whose polygon was invalid and has been mended.
+    `repaired` lists the ids of the areas whose polygon was invalid and has been repaired.
     """
 
     items: tuple[str, ...]
@@ -63,9 +65,9 @@ class Areas:
         items = _ids(frame, _id_column(frame, id, where), where)
         names = _labels(frame, _column(frame, name, "name", where))
         groups = _labels(frame, _column(frame, group, "group", where))
-        called = tuple(label or item for item, label in zip(items, names or items, strict=True))
+        labels = tuple(name or item for item, name in zip(items, names or items, strict=True))
         geometry = frame.geometry.reset_index(drop=True)
-        return cls(items, called, groups, geometry, source=where)._polygonal()._mended()
+        return cls(items, labels, groups, geometry, source=where)._require_polygons()._repair()
 
     @classmethod
     def from_rings(
@@ -81,28 +83,29 @@ class Areas:
         import geopandas
         import shapely
 
-        drawn = [
-            shapely.MultiPolygon([shapely.Polygon(outer, holes) for outer, *holes in polygons])
-            for polygons in shapes
+        polygons = [
+            shapely.MultiPolygon([shapely.Polygon(outer, holes) for outer, *holes in parts])
+            for parts in shapes
         ]
         columns = {"id": list(items), "name": list(names)}
         return replace(
-            cls.read(geopandas.GeoDataFrame(columns, geometry=drawn, crs=crs)), source=source
+            cls.read(geopandas.GeoDataFrame(columns, geometry=polygons, crs=crs)), source=source
         )
 
     @classmethod
-    def made_up(cls, count: int, *, seed: int) -> Areas:
+    def synthetic(cls, count: int, *, rng: RNGLike) -> Areas:
         """A county that does not exist: `count` wards with names, in four boroughs.
 
-        Coordinates are metres on the British grid, out in the North Sea. The same seed gives
-        the same county.
+        Coordinates are metres on the British grid, in the North Sea. The same seed gives the same
+        county.
         """
         import geopandas
         import shapely
 
-        from tiewise.geo.synthetic_county import County
+        from tiewise.geo.synthetic_county import SyntheticCounty
 
-        county = County.drawn(count, np.random.default_rng(seed))
+        seed = as_seed(rng)
+        county = SyntheticCounty.generate(count, np.random.default_rng(seed))
         outline = shapely.Polygon(county.outline)
         cells = shapely.voronoi_polygons(
             shapely.MultiPoint(county.centres), extend_to=outline, ordered=True
@@ -118,7 +121,7 @@ class Areas:
         return len(self.items)
 
     def label(self, item: str) -> str:
-        """How to speak of an area: its id, and its name where that says more."""
+        """An area in a message: its id, and its name where that is another."""
         name = self.names[self.items.index(item)]
         return repr(item) if name == item else f"{item!r} ({name})"
 
@@ -142,9 +145,9 @@ class Areas:
         return shapes.set_crs(None, allow_override=True).scale(unit, unit, origin=(0, 0))
 
     def centroids(self) -> NDArray[np.float64]:
-        """The middle of each area, in metres: an (N, 2) array in the order of `items`."""
-        middle = self.metric().centroid
-        return np.column_stack([middle.x, middle.y])
+        """The centroid of each area in metres, an (N, 2) array in the order of `items`."""
+        points = self.metric().centroid
+        return np.column_stack([points.x, points.y])
 
     def frame(self) -> GeoDataFrame:
         """A table with columns `id`, `name`, `group` (where known) and `geometry`."""
@@ -159,40 +162,41 @@ class Areas:
         """Write a GeoPackage that `Areas.read` reads back."""
         self.frame().to_file(path, driver="GPKG", layer="areas")
 
-    def _polygonal(self) -> Areas:
+    def _require_polygons(self) -> Areas:
         missing = self._where(self.geometry.isna() | self.geometry.is_empty)
         if missing:
             raise InputError(
-                f"{self.source} has no geometry for {self._some(missing)}; "
+                f"{self.source} has no geometry for {self._describe(missing)}; "
                 "draw the polygon, or take the area out of the map"
             )
         other = self._where(~self.geometry.geom_type.isin(POLYGONAL))
         if other:
             kind = self.geometry.iloc[self.items.index(other[0])].geom_type
             raise InputError(
-                f"{self.source} has a {kind} for {self._some(other)}, but areas are polygons; "
-                "give their boundaries, or (without a map) who borders whom: --edges"
+                f"{self.source} has a {kind} for {self._describe(other)}, but areas are polygons; "
+                "give their boundaries, or (without a map) who borders whom: edges="
             )
         return self
 
-    def _mended(self) -> Areas:
+    def _repair(self) -> Areas:
         import shapely
 
-        flat = shapely.force_2d(self.geometry.to_numpy())
-        broken = np.flatnonzero(~shapely.is_valid(flat))
-        flat[broken] = [_polygons_of(shapely.make_valid(shape)) for shape in flat[broken]]
-        geometry = type(self.geometry)(flat, crs=self.geometry.crs)
-        lost = self._where(geometry.is_empty)
-        if lost:
+        shapes = shapely.force_2d(self.geometry.to_numpy())
+        broken = np.flatnonzero(~shapely.is_valid(shapes))
+        shapes[broken] = [_polygons_of(shapely.make_valid(shape)) for shape in shapes[broken]]
+        geometry = type(self.geometry)(shapes, crs=self.geometry.crs)
+        empty = self._where(geometry.is_empty)
+        if empty:
             raise InputError(
-                f"{self.source}: nothing is inside the polygon of {self._some(lost)}; draw it again"
+                f"{self.source}: nothing is inside the polygon of {self._describe(empty)}; "
+                "draw it again"
             )
         return replace(self, geometry=geometry, repaired=tuple(self.items[k] for k in broken))
 
-    def _where(self, those: Iterable[bool]) -> list[str]:
-        return [item for item, that in zip(self.items, those, strict=True) if that]
+    def _where(self, mask: Iterable[bool]) -> list[str]:
+        return [item for item, chosen in zip(self.items, mask, strict=True) if chosen]
 
-    def _some(self, items: Sequence[str]) -> str:
+    def _describe(self, items: Sequence[str]) -> str:
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
         return f"area {self.label(items[0])}{more}"
 
@@ -208,7 +212,7 @@ def _read_file(path: Path) -> GeoDataFrame:
         inside = _unzipped(path) if path.suffix.lower() == ".zip" else str(path)
         return geopandas.read_file(inside, layer=_layer(inside, path))
     except (DataSourceError, DataLayerError, UnicodeDecodeError, BadZipFile) as error:
-        reason = str(error).splitlines()[0].split(";")[0].rstrip(".")
+        reason = first_line(error).split(";")[0].rstrip(".")
         raise InputError(
             f"{path} cannot be read as a map ({reason}); give a GeoPackage, GeoJSON, or "
             "shapefile with its .shx and .dbf beside it"
@@ -216,7 +220,7 @@ def _read_file(path: Path) -> GeoDataFrame:
 
 
 def attributes(source: str | Path | GeoDataFrame, id: str | None = None) -> pd.DataFrame:
-    """What a map file says of each area besides its shape, with the ids in a column `item`."""
+    """The attributes of each area in a map file, with the ids in a column `item`."""
     frame = _read_file(Path(source)) if isinstance(source, str | Path) else source
     where = str(source) if isinstance(source, str | Path) else "the map"
     ids = _ids(frame, _id_column(frame, id, where), where)
@@ -225,7 +229,7 @@ def attributes(source: str | Path | GeoDataFrame, id: str | None = None) -> pd.D
 
 
 def _unzipped(path: Path) -> str:
-    """The address of the one map in a zip file, in whatever folder of it."""
+    """The path, as GDAL writes it, of the one map in a zip file."""
     with ZipFile(path) as archive:
         maps = [name for name in archive.namelist() if Path(name).suffix.lower() in MAPS]
     maps = [name for name in maps if not name.startswith("__MACOSX")]
@@ -258,26 +262,26 @@ def _columns(frame: GeoDataFrame) -> list[str]:
     return [str(column) for column in frame.columns if column != frame.geometry.name]
 
 
-def _column(frame: GeoDataFrame, given: str | None, usual: str, where: str) -> str | None:
+def _column(frame: GeoDataFrame, column: str | None, default: str, where: str) -> str | None:
     columns = _columns(frame)
-    if given is None:
-        return next((column for column in columns if column.lower() == usual), None)
-    if given not in columns:
-        raise InputError(
-            f"{where} has no column {given!r}; it has {', '.join(columns) or 'none'}: "
-            f"choose with --{usual} COLUMN"
-        )
-    return given
-
-
-def _id_column(frame: GeoDataFrame, given: str | None, where: str) -> str:
-    column = _column(frame, given, "id", where)
     if column is None:
+        return next((name for name in columns if name.lower() == default), None)
+    if column not in columns:
         raise InputError(
-            f"{where} has no column 'id' to tell its areas apart; "
-            f"choose with --id COLUMN from {', '.join(_columns(frame)) or 'none at all'}"
+            f"{where} has no column {column!r}; it has {', '.join(columns) or 'none'}: "
+            f"choose with {default}=COLUMN"
         )
     return column
+
+
+def _id_column(frame: GeoDataFrame, column: str | None, where: str) -> str:
+    id_column = _column(frame, column, "id", where)
+    if id_column is None:
+        raise InputError(
+            f"{where} has no column 'id' to tell its areas apart; "
+            f"choose with id=COLUMN from {', '.join(_columns(frame)) or 'none at all'}"
+        )
+    return id_column
 
 
 def _ids(frame: GeoDataFrame, column: str, where: str) -> tuple[str, ...]:
@@ -285,13 +289,13 @@ def _ids(frame: GeoDataFrame, column: str, where: str) -> tuple[str, ...]:
     if "" in ids:
         raise InputError(
             f"{where}: area {ids.index('') + 1} of {len(ids)} has no {column}; "
-            "fill it in, or choose another column with --id COLUMN"
+            "fill it in, or choose another column with id=COLUMN"
         )
     twice = [item for item, times in Counter(ids).items() if times > 1]
     if twice:
         raise InputError(
             f"{where}: {column} does not tell its areas apart, {twice[0]!r} occurs "
-            f"{ids.count(twice[0])} times; choose another column with --id COLUMN from "
+            f"{ids.count(twice[0])} times; choose another column with id=COLUMN from "
             f"{', '.join(_columns(frame))}"
         )
     return ids

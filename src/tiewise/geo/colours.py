@@ -1,4 +1,4 @@
-"""The colours of maps, on a page as in a picture."""
+"""Colours and palettes of maps and plots, on a page as in a picture."""
 
 from __future__ import annotations
 
@@ -29,13 +29,27 @@ UNLIKELY_TO_CERTAIN = (
 )  # fmt: skip
 UNKNOWN = "#d9dce1"
 
+SERIES = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#a08a00",
+)  # fmt: skip
+"""For several lines or chains, each of its own colour."""
 
-def along(ramp: Sequence[str], shares: Floats) -> list[str]:
-    """Colours on a ramp from 0 to 1, and grey for what is not a number."""
+HIGH, LOW, NEUTRAL = "#b2182b", "#2166ac", "#6b6b6b"  # above the average, below it, neither
+INK, MUTED, EDGE, GRID = "#222222", "#595959", "#8c8c8c", "#e6e6e6"
+EXPECTED, PRIOR = "#c9d7e8", "#a04a00"  # an interval that a model expects; a prior's density
+
+
+def interpolate(ramp: Sequence[str], positions: Floats) -> list[str]:
+    """Colours at positions from 0 to 1 along a ramp, and `UNKNOWN` for what is not a number."""
     stops = np.array([[int(colour[k : k + 2], 16) for k in (1, 3, 5)] for colour in ramp])
     places = np.linspace(0, 1, len(stops))
-    mixed = [np.interp(shares, places, stops[:, k]) for k in range(3)]
+    channels = [np.interp(positions, places, stops[:, k]) for k in range(3)]
     return [
-        UNKNOWN if np.isnan(share) else "#" + "".join(f"{round(part):02x}" for part in parts)
-        for share, *parts in zip(shares, *mixed, strict=True)
+        UNKNOWN if np.isnan(position) else "#" + "".join(f"{round(part):02x}" for part in parts)
+        for position, *parts in zip(positions, *channels, strict=True)
     ]
+
+
+def blend(one: str, other: str, share: float) -> str:
+    """A mixture of two colours, with this share of the other."""
+    return interpolate((one, other), np.array([share]))[0]

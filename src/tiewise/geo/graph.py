@@ -1,4 +1,4 @@
-"""Graph: the items of a study and who borders whom."""
+"""The items of a study and which of them are neighbours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tiewise.data.counts import natural_order
 from tiewise.data.files import read_sheet
-from tiewise.data.format_rules import as_text
+from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
 
@@ -39,8 +39,8 @@ HEADERS = (
 class Graph:
     """Items, and the pairs of them that are neighbours.
 
-    `edges` are positions in `items`, (E, 2), with the smaller first, sorted and distinct however
-    they were given. `joined` lists the islands that were tied to a neighbour on request.
+    `edges` are positions in `items`, (E, 2), with the smaller first, sorted and distinct.
+    `joined` lists the islands that were joined to a neighbour on request.
     """
 
     items: tuple[str, ...]
@@ -48,7 +48,7 @@ class Graph:
     joined: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        _refuse_twice(self.items)
+        _refuse_duplicates(self.items)
         edges = np.sort(np.asarray(self.edges, np.int64).reshape(-1, 2), axis=1)
         loops = edges[edges[:, 0] == edges[:, 1], 0]
         if len(loops):
@@ -78,7 +78,7 @@ class Graph:
         else:
             areas = Areas.read(source, id=id, name=name, group=group)
         graph = cls(areas.items, _touching(areas))
-        return graph._joined(areas) if join_islands and graph.islands else graph
+        return graph._join_islands(areas) if join_islands and graph.islands else graph
 
     @classmethod
     def from_edges(
@@ -89,7 +89,7 @@ class Graph:
         """Neighbours from a file (CSV, TSV, XLSX, Parquet), a table or pairs of ids.
 
         A file or table has two columns, or two called `a, b`, `from, to`, `source, target`,
-        `first, second`, `item_1, item_2` or `item_1_id, item_2_id`. An edge said twice is said
+        `first, second`, `item_1, item_2` or `item_1_id, item_2_id`. A repeated edge counts
         once. Without `items`, they are those with a neighbour, in natural order.
         """
         pairs, place = _pairs(source)
@@ -99,9 +99,9 @@ class Graph:
             named = tuple(as_text(item) for item in items)
         position = {item: k for k, item in enumerate(named)}
         for row, pair in enumerate(pairs):
-            fault = _fault(pair, position)
-            if fault:
-                raise InputError(f"{place(row)}: {fault}")
+            problem = _edge_problem(pair, position)
+            if problem:
+                raise InputError(f"{place(row)}: {problem}")
         return cls(named, np.array([(position[a], position[b]) for a, b in pairs], np.int64))
 
     @classmethod
@@ -114,19 +114,19 @@ class Graph:
 
     @classmethod
     def grid(cls, rows: int, columns: int, *, queen: bool = False) -> Graph:
-        """A made-up map of squares, "1" in the first corner; `queen`: corners touch too."""
-        place = np.arange(rows * columns).reshape(rows, columns)
-        pairs = [(place[:, :-1], place[:, 1:]), (place[:-1], place[1:])]
+        """A grid of squares, "1" in the first corner; with `queen`, corners touch too."""
+        cells = np.arange(rows * columns).reshape(rows, columns)
+        pairs = [(cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])]
         if queen:
-            pairs += [(place[:-1, :-1], place[1:, 1:]), (place[:-1, 1:], place[1:, :-1])]
+            pairs += [(cells[:-1, :-1], cells[1:, 1:]), (cells[:-1, 1:], cells[1:, :-1])]
         edges = [np.column_stack([one.ravel(), two.ravel()]) for one, two in pairs]
         return cls(tuple(str(k + 1) for k in range(rows * columns)), np.vstack(edges))
 
     @property
     def islands(self) -> tuple[str, ...]:
         """The items without neighbours."""
-        lonely = np.setdiff1d(np.arange(len(self.items)), self.edges)
-        return tuple(self.items[k] for k in lonely)
+        alone = np.setdiff1d(np.arange(len(self.items)), self.edges)
+        return tuple(self.items[k] for k in alone)
 
     def adjacency(self) -> csr_array:
         """The (N, N) symmetric matrix with 1.0 where two items are neighbours."""
@@ -137,7 +137,7 @@ class Graph:
         return csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(size, size))
 
     def components(self) -> list[tuple[str, ...]]:
-        """The sets of items that hang together, largest first."""
+        """The connected components, largest first."""
         from scipy.sparse.csgraph import connected_components
 
         number, label = connected_components(self.adjacency(), directed=False)
@@ -149,18 +149,18 @@ class Graph:
     def mismatch(self, items: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Which of the compared `items` the graph lacks, and which of its own were not compared."""
         compared = dict.fromkeys(items)
-        mine = set(self.items)
-        lacking = tuple(item for item in compared if item not in mine)
-        return lacking, tuple(item for item in self.items if item not in compared)
+        own = set(self.items)
+        missing = tuple(item for item in compared if item not in own)
+        return missing, tuple(item for item in self.items if item not in compared)
 
     def pairs(self) -> list[tuple[str, str]]:
         """The edges as pairs of ids."""
         return [(self.items[one], self.items[two]) for one, two in self.edges]
 
-    def _joined(self, areas: Areas) -> Graph:
+    def _join_islands(self, areas: Areas) -> Graph:
         pairs = _nearest(areas, self.islands)
-        place = {item: position for position, item in enumerate(self.items)}
-        more = np.array([(place[one], place[two]) for one, two in pairs], np.int64)
+        position = {item: k for k, item in enumerate(self.items)}
+        more = np.array([(position[one], position[two]) for one, two in pairs], np.int64)
         return Graph(self.items, np.vstack([self.edges, more.reshape(-1, 2)]), tuple(pairs))
 
     def __len__(self) -> int:
@@ -184,7 +184,7 @@ def _touching(areas: Areas) -> Integers:
     """Pairs of positions of areas with a point in common."""
     from libpysal.graph import Graph as Contiguity
 
-    # `build_contiguity` looks for equal vertices, or for polygons that touch without overlapping.
+    # `build_contiguity` needs equal vertices, or polygons that touch without overlapping.
     # Real maps have corners in the middle of a neighbour's side, and slivers that overlap.
     touching = Contiguity.build_fuzzy_contiguity(areas.geometry, predicate="intersects")
     index = touching.adjacency.index
@@ -202,14 +202,14 @@ def _nearest(areas: Areas, islands: Sequence[str]) -> list[tuple[str, str]]:
     pairs = []
     for island in islands:
         here = areas.items.index(island)
-        away = shapely.distance(shapes[here], shapes)
-        away[here] = np.inf
-        pairs.append((island, areas.items[int(away.argmin())]))
+        distances = shapely.distance(shapes[here], shapes)
+        distances[here] = np.inf
+        pairs.append((island, areas.items[int(distances.argmin())]))
     return pairs
 
 
 def _pairs(source: Any) -> tuple[list[Pair], Callable[[int], str]]:
-    """Pairs of ids as text, and how to speak of the place where each was found."""
+    """Pairs of ids as text, and a function that names the place of each in a message."""
     if isinstance(source, str | Path):
         sheet = read_sheet(Path(source))
         columns = _two_columns(sheet.table.column_names, str(source))
@@ -240,7 +240,7 @@ def _two_columns(header: Sequence[str], where: str) -> tuple[int, int]:
     return 0, 1
 
 
-def _refuse_twice(items: Sequence[str]) -> None:
+def _refuse_duplicates(items: Sequence[str]) -> None:
     twice = [item for item, times in Counter(items).items() if times > 1]
     if twice:
         raise InputError(f"item ids must be distinct, but {twice[0]!r} occurs more than once")
@@ -248,8 +248,8 @@ def _refuse_twice(items: Sequence[str]) -> None:
         raise InputError(f"item {items.index('') + 1} of {len(items)} has no id; give it one")
 
 
-def _fault(pair: Pair, known: dict[str, int]) -> str | None:
-    """What is wrong with an edge, and the way out."""
+def _edge_problem(pair: Pair, known: dict[str, int]) -> str | None:
+    """What is wrong with an edge and how to correct it, or None."""
     if "" in pair:
         return "an id is missing; fill it in, or take the row out"
     if pair[0] == pair[1]:
@@ -267,16 +267,16 @@ def _refuse_matrix(matrix: NDArray[Any], items: tuple[str, ...]) -> None:
             f"an adjacency matrix of {size} items is {size} by {size}, "
             f"not {' by '.join(map(str, matrix.shape)) or 'a number'}; give one row per item"
         )
-    strange = np.argwhere((matrix != 0) & (matrix != 1))
-    if len(strange):
-        row, column = strange[0]
+    invalid = np.argwhere((matrix != 0) & (matrix != 1))
+    if len(invalid):
+        row, column = invalid[0]
         raise InputError(
             f"the adjacency matrix has {matrix[row, column]} for {items[row]!r} and "
             f"{items[column]!r}; it must be 1 for neighbours, else 0"
         )
-    uneven = np.argwhere(matrix != matrix.T)
-    if len(uneven):
-        row, column = uneven[0]
+    asymmetric = np.argwhere(matrix != matrix.T)
+    if len(asymmetric):
+        row, column = asymmetric[0]
         raise InputError(
             f"the adjacency matrix is not symmetric: {items[row]!r} and {items[column]!r} are "
             "neighbours one way only; make both entries alike"

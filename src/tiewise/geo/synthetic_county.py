@@ -1,4 +1,4 @@
-"""A county that does not exist, for demonstrations: its outline, its wards and their names."""
+"""A synthetic county for demonstrations: its outline, its wards and their names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tiewise.errors import InputError
 
 Points = NDArray[np.float64]
 
-MIDDLE = (610_000.0, 400_000.0)  # in the North Sea: nobody can take it for their own
+MIDDLE = (610_000.0, 400_000.0)  # in the North Sea, so that it is nobody's
 RADIUS = 22_000.0
 BOROUGHS = 4
 
@@ -32,7 +32,7 @@ BESIDE = ("",) * 12 + ("North ", "South ", "Great ", "Little ", "Upper ", "Nethe
 
 
 @dataclass(frozen=True, eq=False)
-class County:
+class SyntheticCounty:
     """An outline (M, 2) and one point (N, 2) for each ward, in metres, with names and boroughs."""
 
     outline: Points
@@ -41,14 +41,15 @@ class County:
     boroughs: tuple[str, ...]
 
     @classmethod
-    def drawn(cls, count: int, rng: Generator) -> County:
+    def generate(cls, count: int, rng: Generator) -> SyntheticCounty:
         """A county of `count` wards, numbered from north to south, small ones around the towns."""
         if count < BOROUGHS:
             raise InputError(f"a made-up county has {BOROUGHS} wards or more, not {count}")
         outline = _outline(rng)
-        land = _land(outline, 60 * count)
-        people = _people(land, rng)
-        centres = _settle(land[rng.choice(len(land), count, replace=False)], land, people, 30)
+        points = _lattice(outline, 60 * count)
+        density = _population_density(points, rng)
+        start = points[rng.choice(len(points), count, replace=False)]
+        centres = _relax(start, points, density, 30)
         centres = centres[np.argsort(-centres[:, 1], kind="stable")]
         names = _names(count, (BESIDE, STEMS, LINKS, ENDS), rng)
         districts = _names(BOROUGHS, (STEMS, LINKS, ("shire", "land", "mark", " Vale")), rng)
@@ -56,17 +57,17 @@ class County:
 
 
 def _outline(rng: Generator) -> Points:
-    """A closed coast that is rough at every scale."""
-    turn = np.linspace(0, 2 * np.pi, 360, endpoint=False)
+    """A closed outline that is rough at every scale."""
+    angle = np.linspace(0, 2 * np.pi, 360, endpoint=False)
     waves = np.arange(2, 40)
     heights = rng.normal(size=len(waves)) * 0.35 / waves**1.3
     phases = rng.uniform(0, 2 * np.pi, len(waves))
-    reach = np.exp(heights @ np.cos(np.outer(waves, turn) + phases[:, None]))
-    east, north = 1.15 * reach * np.cos(turn), 0.95 * reach * np.sin(turn)
+    radius = np.exp(heights @ np.cos(np.outer(waves, angle) + phases[:, None]))
+    east, north = 1.15 * radius * np.cos(angle), 0.95 * radius * np.sin(angle)
     return np.column_stack([east, north]) * RADIUS + MIDDLE
 
 
-def _land(outline: Points, least: int) -> Points:
+def _lattice(outline: Points, least: int) -> Points:
     """A fine square lattice of at least `least` points (about twice as many) inside the outline."""
     low, high = outline.min(axis=0), outline.max(axis=0)
     side = int(np.ceil(np.sqrt(4 * least)))
@@ -88,23 +89,23 @@ def _inside(points: Points, outline: Points) -> NDArray[np.bool_]:
     return inside
 
 
-def _people(land: Points, rng: Generator) -> Points:
-    """How densely people live at each point: three towns in open country."""
-    towns = land[rng.choice(len(land), 3, replace=False)]
+def _population_density(points: Points, rng: Generator) -> Points:
+    """The population density at each point: three towns in open country."""
+    towns = points[rng.choice(len(points), 3, replace=False)]
     sizes = RADIUS * np.array([0.35, 0.22, 0.15])
-    apart = np.linalg.norm(land[:, None] - towns[None], axis=2)
-    return np.asarray(1 + 6 * np.exp(-((apart / sizes) ** 2) / 2).sum(axis=1))
+    distances = np.linalg.norm(points[:, None] - towns[None], axis=2)
+    return np.asarray(1 + 6 * np.exp(-((distances / sizes) ** 2) / 2).sum(axis=1))
 
 
-def _settle(centres: Points, land: Points, people: Points, times: int) -> Points:
-    """Lloyd's relaxation: every centre moves to the middle of the people nearest to it."""
+def _relax(centres: Points, points: Points, weights: Points, times: int) -> Points:
+    """Lloyd's relaxation: every centre moves to the weighted mean of the points nearest to it."""
     for _ in range(times):
-        nearest = _nearest(land, centres)
-        total = np.bincount(nearest, people, len(centres))
-        moved = [np.bincount(nearest, people * land[:, k], len(centres)) for k in (0, 1)]
-        held = total > 0
+        nearest = _nearest(points, centres)
+        total = np.bincount(nearest, weights, len(centres))
+        sums = [np.bincount(nearest, weights * points[:, k], len(centres)) for k in (0, 1)]
+        occupied = total > 0
         centres = centres.copy()
-        centres[held] = np.column_stack(moved)[held] / total[held, None]
+        centres[occupied] = np.column_stack(sums)[occupied] / total[occupied, None]
     return centres
 
 
@@ -115,16 +116,16 @@ def _nearest(points: Points, centres: Points) -> NDArray[np.int64]:
 
 
 def _boroughs(centres: Points) -> NDArray[np.int64]:
-    """Each ward's borough: the nearest of four points, spread out and then settled."""
+    """Each ward's borough: the nearest of four points, spread out and then relaxed."""
     seeds = centres[[0]]
     for _ in range(1, BOROUGHS):
         gaps = np.linalg.norm(centres[:, None] - seeds[None], axis=2).min(axis=1)
         seeds = np.vstack([seeds, centres[gaps.argmax()]])
-    return _nearest(centres, _settle(seeds, centres, np.ones(len(centres)), 20))
+    return _nearest(centres, _relax(seeds, centres, np.ones(len(centres)), 20))
 
 
 def _names(count: int, parts: Sequence[Sequence[str]], rng: Generator) -> tuple[str, ...]:
-    """Distinct invented names of places; numbered once the language runs dry."""
+    """Distinct invented names of places; then numbers, where the parts make no more names."""
     names: dict[str, None] = {}
     for _ in range(20 * count):
         names["".join(str(rng.choice(part)) for part in parts)] = None

@@ -1,4 +1,4 @@
-"""What has been done of a long piece of work, line by line, so that it can be taken up again."""
+"""The journal of a long run: what was done, line by line, so that it can be resumed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tiewise.jobs.versions import versions
 Row = dict[str, Any]
 
 
-class Done(NamedTuple):
-    """What came of one task: rows that depend on its seed alone, and what depends on the machine.
+class TaskRecord(NamedTuple):
+    """The result of one task: rows that depend on its seed alone, and rows about the machine.
 
-    `error` says why there are no rows.
+    `error` says why there are no rows. The fields are the keys of a line of the journal.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Done(NamedTuple):
 
 
 class Journal:
-    """A file with a heading and a line for each task done; with no path it is only remembered.
+    """A file with a heading and a line for each task done; without a path it is in memory only.
 
     The heading holds every setting that results depend on, and the versions in use.
     """
@@ -36,50 +36,51 @@ class Journal:
     def __init__(self, path: Path | None, heading: Mapping[str, Any]) -> None:
         self.path = path
         self.heading = json.loads(json.dumps({**heading, "versions": versions()}))
-        self.done: dict[str, Done] = {}
+        self.records: dict[str, TaskRecord] = {}
         if path is not None and path.exists():
             self._read(path)
         elif path is not None:
             self._begin(path)
 
-    def add(self, done: Done) -> None:
-        """Keep what came of a task, on disk before anything else is done."""
-        self.done[done.name] = done
+    def add(self, record: TaskRecord) -> None:
+        """Store the record of a task, on disk before anything else is done."""
+        self.records[record.name] = record
         if self.path is None:
             return
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(done._asdict()) + "\n")
+            file.write(json.dumps(record._asdict()) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def _begin(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A heading is there whole or not at all.
-        beside = path.with_name(f".{path.name}")
-        beside.write_text(json.dumps(self.heading) + "\n", encoding="utf-8")
-        beside.replace(path)
+        # The heading is written whole or not at all.
+        temporary = path.with_name(f".{path.name}")
+        temporary.write_text(json.dumps(self.heading) + "\n", encoding="utf-8")
+        temporary.replace(path)
 
     def _read(self, path: Path) -> None:
         whole, _, torn = path.read_bytes().rpartition(b"\n")
         try:
             first, *lines = whole.decode("utf-8").split("\n")
-            heading, done = json.loads(first), [Done(**json.loads(line)) for line in lines]
+            heading = json.loads(first)
+            records = [TaskRecord(**json.loads(line)) for line in lines]
         except (ValueError, TypeError) as error:
             raise InputError(
-                f"{path} cannot be read ({error}); name another folder (--out), or begin anew "
-                "(--force)"
+                f"{path} cannot be read ({error}); name another folder (out=), or begin anew "
+                "(force=True)"
             ) from None
         if heading != self.heading:
             other = _differences(heading, self.heading)
             raise InputError(
                 f"{path.parent} was begun with other settings ({other}); use the same, name "
-                "another folder (--out), or begin anew (--force)"
+                "another folder (out=), or begin anew (force=True)"
             )
-        # What was being written when the power went is written again.
+        # A line that was cut off by a power failure is removed; its task is done again.
         if torn:
             os.truncate(path, len(whole) + 1)
-        # What failed is tried again.
-        self.done = {one.name: one for one in done if one.error is None}
+        # Tasks that failed are tried again.
+        self.records = {record.name: record for record in records if record.error is None}
 
 
 def _differences(before: Any, now: Mapping[str, Any]) -> str:

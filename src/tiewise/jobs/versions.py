@@ -1,4 +1,4 @@
-"""What results may depend on beside their seeds, and what times depend on."""
+"""Versions that results may depend on, and the machine that times depend on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def versions() -> dict[str, str]:
-    """What results may depend on beside their seeds."""
+    """The versions that results may depend on, beside their seeds."""
     import scipy
 
     from tiewise import __version__
@@ -22,5 +22,5 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """What times depend on."""
+    """The machine, which times depend on."""
     return {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()}

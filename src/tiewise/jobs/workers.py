@@ -1,6 +1,6 @@
-"""Who carries out tasks: this process, several processes here, or the workers of a Dask cluster.
+"""Workers for tasks: this process, several processes here, or a Dask cluster.
 
-A worker that dies is replaced, and what it was doing is done again.
+A worker that dies is replaced, and its task is done again.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from typing import Any, NamedTuple
 
 from tiewise.engines.threads import one_blas_thread_for_good
 from tiewise.errors import InputError
-from tiewise.jobs.journal import Done
+from tiewise.jobs.journal import TaskRecord
 from tiewise.jobs.versions import versions
+from tiewise.text import error_line
 
 TRIES = 2
-"""How often a task may lose its worker among others, and then alone, before it is given up."""
-KNOCKING, GATHERING = 10, 30
+"""How often a task may lose its worker beside others, and then alone, before it fails."""
+CONNECT_SECONDS, WORKER_SECONDS = 10, 30
 """Seconds in which a Dask scheduler must answer, and in which it must have a worker."""
-LOST = "its worker ended in the middle of it, each time it was tried"
+LOST_WORKER = "its worker ended in the middle of it, each time it was tried"
 
 
 class Task(NamedTuple):
-    """A piece of work: its name, which decides its chance, and what it is about."""
+    """A piece of work: its name, which decides its seed, and its inputs."""
 
     name: str
-    about: Mapping[str, Any]
+    inputs: Mapping[str, Any]
 
 
-Work = Callable[[Task], Done]
-"""What does a task; other processes must be able to find it."""
-GiveUp = Callable[[Task, str], Done]
-"""What is to be said of a task that could not be done, and why."""
-Coming = Generator[Done, None, None]
-Each = Callable[[Work, GiveUp, Iterable[Task]], Coming]
-"""A way to have tasks done; they come back in whatever order they are ready."""
+Work = Callable[[Task], TaskRecord]
+"""What does a task; other processes must be able to import it."""
+OnFailure = Callable[[Task, str], TaskRecord]
+"""The record of a task that could not be done, from the task and the error."""
+Records = Generator[TaskRecord, None, None]
+Execute = Callable[[Work, OnFailure, Iterable[Task]], Records]
+"""Do tasks; their records come in the order in which they are ready."""
 
 
 @dataclass(frozen=True)
-class Crew:
-    """Who does the work: so many processes here, or the workers of a Dask cluster."""
+class WorkerPool:
+    """A number of processes here, or the workers of the Dask cluster at an address."""
 
     workers: int = 2
     dask: str | None = None
@@ -58,87 +59,89 @@ class Crew:
             raise InputError(f"there must be a worker at least, not {self.workers}")
 
     @contextmanager
-    def at_work(self) -> Iterator[Each]:
-        """The crew's way to have tasks done."""
+    def open(self) -> Iterator[Execute]:
+        """The function that does tasks on these workers."""
         if self.dask is not None:
-            with _cluster(self.dask) as client:
+            with _dask_client(self.dask) as client:
                 yield partial(_on_dask, client, self.dask)
         elif self.workers == 1:
             yield lambda work, _, tasks: (work(task) for task in tasks)
         else:
-            yield partial(_here, self.workers)
+            yield partial(_run_in_processes, self.workers)
 
 
 # Processes on this machine.
 
 
-def _here(workers: int, work: Work, give_up: GiveUp, tasks: Iterable[Task]) -> Coming:
-    """Tasks done by processes here; when one of these dies, all are started anew."""
+def _run_in_processes(
+    workers: int, work: Work, on_failure: OnFailure, tasks: Iterable[Task]
+) -> Records:
+    """Tasks on processes here; when one of these dies, all are started anew."""
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     left, lost = {task.name: task for task in tasks}, Counter[str]()
     while left:
         try:
-            for done in _together(workers, work, list(left.values())):
-                del left[done.name]
-                yield done
+            for record in _run_in_parallel(workers, work, list(left.values())):
+                del left[record.name]
+                yield record
         except BrokenProcessPool:
-            # Nobody knows which of those under way it was. Mostly it was none: somebody ended the
-            # process, and they are tried again side by side. Else each of them by itself.
+            # The task that ended the process may be any of those that ran, or none of them where
+            # somebody killed it: first they are tried again in parallel, then each by itself.
             suspects = list(left)[: 2 * workers]
             lost.update(suspects)
             for name in suspects:
                 if lost[name] >= TRIES:
-                    yield _alone(work, give_up, left.pop(name))
+                    yield _run_alone(work, on_failure, left.pop(name))
 
 
-def _together(workers: int, work: Work, tasks: Iterable[Task]) -> Coming:
-    """Tasks done side by side, until a process dies."""
+def _run_in_parallel(workers: int, work: Work, tasks: Iterable[Task]) -> Records:
+    """Tasks in parallel, until a process dies."""
     from joblib import Parallel, delayed
 
-    # One task a message: what is done is in the journal as soon as it is done.
+    # One task per message, so that each is in the journal as soon as it is done.
     pool = Parallel(
         workers, backend="loky", return_as="generator_unordered", batch_size=1,
-        initializer=_enlisted,
+        initializer=_start_worker,
     )  # fmt: skip
-    found = pool(delayed(away)(work, task) for task in tasks)
+    records = pool(delayed(run_in_worker)(work, task) for task in tasks)
     try:
-        yield from found
+        yield from records
     finally:
-        # Stop what is still under way, without the warning that it was.
+        # Stop what still runs, without a warning that it did.
         with warnings.catch_warnings(action="ignore", category=UserWarning):
-            found.close()
+            records.close()
 
 
-def _alone(work: Work, give_up: GiveUp, task: Task) -> Done:
-    """A task that may have ended its worker, with no other beside it."""
+def _run_alone(work: Work, on_failure: OnFailure, task: Task) -> TaskRecord:
+    """A task that may have ended its worker, with no other task beside it."""
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     for _ in range(TRIES):
         try:
-            # Of one worker joblib would make none: it would do the task in this process.
-            (done,) = _together(2, work, [task])
+            # With one worker joblib would do the task in this process.
+            (record,) = _run_in_parallel(2, work, [task])
         except BrokenProcessPool:
             continue
-        return done
-    return give_up(task, LOST)
+        return record
+    return on_failure(task, LOST_WORKER)
 
 
-def away(work: Work, task: Task) -> Done:
-    """Do a task in a process that has nothing else to do, or only other tasks beside it."""
-    # Tasks may share a process as threads, so that none must put back what it found there.
+def run_in_worker(work: Work, task: Task) -> TaskRecord:
+    """Do a task in a process that does nothing but tasks."""
+    # Tasks may be threads of one process, so that none may restore the number of BLAS threads.
     one_blas_thread_for_good()
     return work(task)
 
 
-def _enlisted() -> None:
-    """Leave Ctrl-C, which all processes of a terminal hear, to the parent, and end when it ends."""
+def _start_worker() -> None:
+    """Leave Ctrl-C, which reaches all processes of a terminal, to the parent, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # joblib's own workers would outlive a parent that was killed, and wait for more to do.
-    Thread(target=_outlived, args=[os.getppid()], daemon=True).start()
+    # joblib's own workers would outlive a parent that was killed, and wait for more tasks.
+    Thread(target=_exit_with_parent, args=[os.getppid()], daemon=True).start()
 
 
-def _outlived(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
@@ -147,8 +150,8 @@ def _outlived(parent: int) -> None:
 # A Dask cluster.
 
 
-class _Outcome(NamedTuple):
-    """What Dask says came of a task: its status, and a result or an error with its traceback."""
+class _DaskOutcome(NamedTuple):
+    """What Dask reports of a task: its status, and a result or an error with its traceback."""
 
     task: Task
     status: str
@@ -156,59 +159,61 @@ class _Outcome(NamedTuple):
 
     @property
     def killed(self) -> bool:
-        """Whether it was given up, because workers died again and again that were at it."""
+        """Whether Dask gave it up, because its workers died again and again."""
         from distributed.scheduler import KilledWorker
 
         return self.status == "error" and isinstance(self.result[1], KilledWorker)
 
 
 def _on_dask(
-    client: Any, address: str, work: Work, give_up: GiveUp, tasks: Iterable[Task]
-) -> Coming:
-    """Tasks done by a Dask cluster, which itself sends those of a dead worker to another one.
+    client: Any, address: str, work: Work, on_failure: OnFailure, tasks: Iterable[Task]
+) -> Records:
+    """Tasks on a Dask cluster, which itself sends those of a dead worker to another one.
 
     Not through joblib: where Dask gives a task up, joblib (1.6) waits for it for ever.
     """
     suspects = []
-    for outcome in _sent(client, work, tasks):
+    for outcome in _submit_all(client, work, tasks):
         if outcome.killed:
             suspects.append(outcome.task)
         else:
-            yield _told(outcome, address, give_up)
-    # Dask blames every task that a dead worker was at. By itself each shows whether it was the one.
+            yield _to_record(outcome, address, on_failure)
+    # Dask blames every task of a dead worker. Alone, each shows whether it was the cause.
     for suspect in suspects:
-        for outcome in _sent(client, work, [suspect]):
-            yield _told(outcome, address, give_up)
+        for outcome in _submit_all(client, work, [suspect]):
+            yield _to_record(outcome, address, on_failure)
 
 
-def _sent(client: Any, work: Work, tasks: Iterable[Task]) -> Iterator[_Outcome]:
-    """What came of each task, as soon as it is known."""
+def _submit_all(client: Any, work: Work, tasks: Iterable[Task]) -> Iterator[_DaskOutcome]:
+    """The outcome of each task, as soon as it is known."""
     from distributed import as_completed
 
-    waiting, sent = iter(tasks), dict[str, Task]()
+    waiting, submitted = iter(tasks), dict[str, Task]()
 
-    def send(task: Task) -> Any:
-        future = client.submit(away, work, task, pure=False)
-        sent[future.key] = task
+    def submit(task: Task) -> Any:
+        future = client.submit(run_in_worker, work, task, pure=False)
+        submitted[future.key] = task
         return future
 
-    # Some are waiting at each worker, not all of them: there may be many thousands.
+    # A few wait at each worker, not all of them: there may be many thousands.
     room = max(2 * sum(client.nthreads().values()), 1)
-    under_way = as_completed(
-        [send(task) for task in islice(waiting, room)],
+    running = as_completed(
+        [submit(task) for task in islice(waiting, room)],
         loop=client.loop, with_results=True, raise_errors=False,
     )  # fmt: skip
-    for future, result in under_way:
-        yield _Outcome(sent.pop(future.key), future.status, result)
+    for future, result in running:
+        yield _DaskOutcome(submitted.pop(future.key), future.status, result)
         for other in islice(waiting, 1):
-            under_way.add(send(other))
+            running.add(submit(other))
 
 
-def _told(outcome: _Outcome, address: str, give_up: GiveUp) -> Done:
+def _to_record(outcome: _DaskOutcome, address: str, on_failure: OnFailure) -> TaskRecord:
     if outcome.status == "finished":
-        return Done(*outcome.result)
+        return TaskRecord(*outcome.result)
     if outcome.status == "error":
-        return give_up(outcome.task, LOST if outcome.killed else one_line(outcome.result[1]))
+        return on_failure(
+            outcome.task, LOST_WORKER if outcome.killed else error_line(outcome.result[1])
+        )
     raise InputError(
         f"the Dask scheduler at {address!r} went away; start it and the same command again, which "
         "goes on where it was"
@@ -216,30 +221,30 @@ def _told(outcome: _Outcome, address: str, give_up: GiveUp) -> Done:
 
 
 @contextmanager
-def _cluster(address: str) -> Iterator[Any]:
+def _dask_client(address: str) -> Iterator[Any]:
     """A client of the Dask cluster at this address, once there is a worker."""
     try:
         from distributed import Client
     except ImportError:
         raise InputError(
-            "--dask needs Dask, which is not installed: pip install 'tiewise[dask]'"
+            "dask= needs Dask, which is not installed: pip install 'tiewise[dask]'"
         ) from None
     try:
-        client = Client(address, timeout=KNOCKING, set_as_default=False)
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(
-            f"no Dask scheduler answers at {address!r} ({one_line(error)}); start one with "
-            "`dask scheduler`, or leave --dask out"
+            f"no Dask scheduler answers at {address!r} ({error_line(error)}); start one with "
+            "`dask scheduler`, or leave dask= out"
         ) from None
     with client:
-        _refuse_nobody(client, address)
-        _refuse_strangers(client)
+        _require_worker(client, address)
+        _require_same_versions(client)
         yield client
 
 
-def _refuse_nobody(client: Any, address: str) -> None:
+def _require_worker(client: Any, address: str) -> None:
     try:
-        client.wait_for_workers(1, timeout=GATHERING)
+        client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except (OSError, TimeoutError):
         raise InputError(
             f"the Dask cluster at {address!r} has no worker; start some with "
@@ -247,17 +252,17 @@ def _refuse_nobody(client: Any, address: str) -> None:
         ) from None
 
 
-def _refuse_strangers(client: Any) -> None:
-    """Say so where workers have other versions than we: results would not be the same there."""
-    ours = _deciding(versions())
+def _require_same_versions(client: Any) -> None:
+    """Refuse workers with other versions than here: their results might differ."""
+    ours = _relevant_versions(versions())
     try:
-        found = client.run(versions)
+        by_worker = client.run(versions)
     except ModuleNotFoundError as error:
         raise InputError(
             f"a Dask worker cannot do this work ({error}); install there what is installed here"
         ) from None
-    for worker, theirs in found.items():
-        for name, version in _deciding(theirs).items():
+    for worker, theirs in by_worker.items():
+        for name, version in _relevant_versions(theirs).items():
             if version != ours[name]:
                 raise InputError(
                     f"the Dask worker at {worker} has {name} {version}, here it is {ours[name]}; "
@@ -265,11 +270,6 @@ def _refuse_strangers(client: Any) -> None:
                 )
 
 
-def _deciding(found: Mapping[str, str]) -> dict[str, str]:
-    """Without Python itself, whose own arithmetic is the same in all versions we run on."""
-    return {name: version for name, version in found.items() if name != "python"}
-
-
-def one_line(error: BaseException) -> str:
-    """What an error says, on one line, and of what kind it is."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+def _relevant_versions(installed: Mapping[str, str]) -> dict[str, str]:
+    """All but that of Python, whose arithmetic is the same in all versions we support."""
+    return {name: version for name, version in installed.items() if name != "python"}

@@ -1,1 +1,10 @@
 """The Bradley–Terry model with ties: one likelihood, its priors and its terms."""
+
+QUALITY_PRIORS = {
+    "independent": "tiewise.model.quality_priors:Independent",
+    "network": "tiewise.model.quality_priors:Network",
+    "distance": "tiewise.model.distance_prior:Distance",
+    "covariance": "tiewise.model.quality_priors:Covariance",
+    "precision": "tiewise.model.quality_priors:Precision",
+}
+"""Every prior of quality by its name on the command line, and the class that it is."""

@@ -1,52 +1,38 @@
-"""BradleyTerry: comparisons with ties, and the only likelihood there is."""
+"""The Bradley–Terry model with ties: counts, priors and terms."""
 
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
-from tiewise.model import kernels
-from tiewise.model.quality_priors import Independent, Prior
-from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
-from tiewise.model.term_design import Design
+from tiewise.model.kernels import margins
+from tiewise.model.likelihood import Likelihood, LikelihoodArguments, PlainHessian
+from tiewise.model.quality_priors import Independent, QualityPrior
+from tiewise.model.scalar_priors import (
+    Exponential,
+    Fixed,
+    InverseGamma,
+    TiePrior,
+    VariancePrior,
+    prior_to_dict,
+    require_tie_prior,
+    require_variance_prior,
+)
+from tiewise.model.term_design import TermDesign
 from tiewise.model.terms import Covariates, Term
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Curvature:
-    """Minus the second derivatives of the log likelihood at one point.
-
-    By qualities they are the Laplacian of the comparisons, each row with its own `weight`.
-    """
-
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    weight: Floats
-    quality_and_tie: Floats
-    tie: float
-
-    @property
-    def qualities(self) -> Floats:
-        """By qualities, written out (items, items)."""
-        return kernels.laplacian(self.first, self.second, self.weight, len(self.quality_and_tie))
-
-    def through(self, factor: Floats | None) -> Floats:
-        """By coordinates y with quality = factor · y; None stands for the identity."""
-        if factor is None:
-            return self.qualities
-        return factor.T @ kernels.laplacian_product(self.first, self.second, self.weight, factor)
-
-
 @dataclass(frozen=True, eq=False)
 class BradleyTerry:
-    """Counts of judgements, and what was believed before them.
+    """Counts of judgements, and the priors and terms of the model for them.
 
     Higher quality means chosen more often. `tie=None` is the model without ties (δ = 0); `Fixed`
     holds α² or δ at a value. Every item of the prior is in the model, compared or not. `terms` add
@@ -55,7 +41,7 @@ class BradleyTerry:
     """
 
     counts: Counts
-    prior: Prior = field(default_factory=Independent)
+    prior: QualityPrior = field(default_factory=Independent)
     variance: VariancePrior | Fixed = field(default_factory=InverseGamma, kw_only=True)
     tie: TiePrior | Fixed | None = field(default_factory=Exponential, kw_only=True)
     terms: tuple[Term, ...] = field(default=(), kw_only=True)
@@ -67,20 +53,22 @@ class BradleyTerry:
             object.__setattr__(self, "counts", self.counts.over(self.prior.items))
         if len(self.items) < 2:
             raise InputError(f"a comparison needs two items, and there are {len(self.items)}")
+        require_variance_prior(self.variance)
+        require_tie_prior(self.tie)
         if isinstance(self.variance, Fixed) and self.variance.value <= 0:
             raise InputError("a fixed variance must be positive: at 0 all qualities are equal")
         if self.fixed_tie == 0 and self.counts.total_ties:
             raise InputError(
                 f"the judgements hold {self.counts.total_ties} ties, which a model without ties "
-                "cannot explain; leave them out (counts.without_ties(), --no-ties) or model them"
+                "cannot explain; leave them out (counts.without_ties(), ties=False) or model them"
             )
-        self._settle_terms(covariates, formula)
+        self._set_terms(covariates, formula)
 
-    def _settle_terms(self, covariates: object, formula: str | None) -> None:
-        """The terms with the short form among them, each worked out or refused."""
+    def _set_terms(self, covariates: object, formula: str | None) -> None:
+        """Add the short form to the terms, and refuse terms that do not fit the model."""
         if (covariates is None) != (formula is None):
-            given, lost = ("covariates", "a formula") if formula is None else ("a formula", "them")
-            raise InputError(f"{given} came without {lost}; covariates need a table and a formula")
+            one, other = ("covariates", "a formula") if formula is None else ("a formula", "them")
+            raise InputError(f"{one} came without {other}; covariates need a table and a formula")
         short = () if formula is None else (Covariates(covariates, formula),)
         object.__setattr__(self, "terms", (*self.terms, *short))
         design = self.design
@@ -114,16 +102,10 @@ class BradleyTerry:
         """α² where it is not inferred, else None."""
         return self.variance.value if isinstance(self.variance, Fixed) else None
 
-    @property
-    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
-        """First, second, and directed successes each way, row by row: what the kernels read."""
-        forth, back = self.successes
-        return self.counts.first, self.counts.second, forth, back
-
     @cached_property
-    def design(self) -> Design:
-        """The terms, worked out for the items and strata at hand."""
-        return Design.of(self.counts, self.terms)
+    def design(self) -> TermDesign:
+        """The terms applied to the items and strata of the counts."""
+        return TermDesign.of(self.counts, self.terms)
 
     @cached_property
     def factor(self) -> Floats | None:
@@ -136,58 +118,47 @@ class BradleyTerry:
         return self.prior.precision(self.size)
 
     @cached_property
+    def likelihood(self) -> Likelihood:
+        """The likelihood of qualities and one threshold, terms left out."""
+        return Likelihood.plain(self.counts)
+
+    @property
     def successes(self) -> tuple[Floats, Floats]:
         """Directed successes of first over second and back, row by row; a tie is one each way."""
-        forth, back = self.counts.successes()
-        return forth.astype(float), back.astype(float)
+        return self.likelihood.successes_first, self.likelihood.successes_second
+
+    @property
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+        """First, second, and directed successes each way, row by row."""
+        return self.likelihood.pairs
 
     def margins(self, quality: Floats, tie: float) -> tuple[Floats, Floats]:
         """Log-odds that the first, and that the second, of each row's pair is chosen."""
-        gap = quality[self.counts.first] - quality[self.counts.second]
-        return kernels.margins(gap, tie)
+        return margins(quality[self.counts.first] - quality[self.counts.second], tie)
 
     def log_likelihood(self, quality: Floats, tie: Floats) -> Floats:
-        """Log likelihood for qualities (items, chains) and thresholds (chains)."""
-        return kernels.log_likelihood(*self.rows, quality, tie) + self._of_threshold(tie)
+        """Log likelihood for qualities (items, chains) and thresholds (chains), terms left out."""
+        return self.likelihood.log_likelihood(LikelihoodArguments.plain(quality, tie))
 
-    def slopes(self, quality: Floats, tie: Floats) -> tuple[Floats, Floats]:
+    def gradient(self, quality: Floats, tie: Floats) -> tuple[Floats, Floats]:
         """Its derivatives by quality (items, chains) and by threshold (chains)."""
-        by_quality, by_tie = kernels.slopes(*self.rows, quality, tie)
-        return by_quality, by_tie + self._of_threshold_slope(tie)
+        by = self.likelihood.gradient(LikelihoodArguments.plain(quality, tie))
+        return by.quality, by.tie[0]
 
-    def curvature(self, quality: Floats, tie: float) -> Curvature:
+    def negative_hessian(self, quality: Floats, tie: float) -> PlainHessian:
         """Minus its second derivatives for one chain: quality (items), threshold a number."""
-        weight, cross, own = kernels.curvature(*self.rows, quality, tie)
-        own += self._of_threshold_bend(tie)
-        return Curvature(self.counts.first, self.counts.second, weight, cross, own)
+        return self.likelihood.plain_negative_hessian(quality, tie)
 
-    # A tie is one success each way; the rest, T log(e^{2δ} − 1), depends on the threshold alone.
-
-    def _of_threshold(self, tie: Floats) -> Floats | float:
-        ties = self.counts.total_ties
-        return ties * (2 * tie + np.log(-np.expm1(-2 * tie))) if ties else 0.0
-
-    def _of_threshold_slope(self, tie: Floats) -> Floats | float:
-        ties = self.counts.total_ties
-        return 2 * ties / -np.expm1(-2 * tie) if ties else 0.0
-
-    def _of_threshold_bend(self, tie: float) -> float:
-        ties = self.counts.total_ties
-        return float(ties / np.sinh(min(tie, 300.0)) ** 2) if ties else 0.0
+    def to_dict(self) -> dict[str, Any]:
+        """Priors and terms as data; `tie` is None in a model without ties."""
+        facts: dict[str, Any] = {
+            "quality": self.prior.to_dict(),
+            "variance": prior_to_dict(self.variance),
+            "tie": None if self.tie is None else prior_to_dict(self.tie),
+        }
+        terms = [term.to_dict() for term in self.terms]
+        return facts | ({"terms": terms} if terms else {})
 
     def unbounded_variance(self) -> bool:
         """Whether the data leave α² to its prior: no tie and no circle among the successes."""
         return all(len(part) == 1 for part in self.counts.components(directed=True))
-
-
-def answer_probabilities(gap: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:
-    """Chances that a judge says first, about equal, second, for a difference in quality."""
-    ahead, behind = kernels.margins(gap, tie)
-    # (e^{2δ} − 1) σ(a) σ(b) = (1 − e^{−2δ}) σ(−a) σ(−b), and only the latter never overflows.
-    tied = -np.expm1(-2 * tie) * _sigmoid(-ahead) * _sigmoid(-behind)
-    return _sigmoid(ahead), tied, _sigmoid(behind)
-
-
-def _sigmoid(x: Floats) -> Floats:
-    out: Floats = np.exp(-np.logaddexp(0.0, -x))
-    return out

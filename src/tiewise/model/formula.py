@@ -1,4 +1,4 @@
-"""A table of items and a formula to the columns that explain quality."""
+"""Columns of covariates, from a table of items and a formula."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.data.counts import some
 from tiewise.errors import InputError
 from tiewise.model.terms import Covariates
+from tiewise.text import first_line, some_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +22,8 @@ ID_COLUMNS = ("item", "item_id", "id")
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """What a formula gives for every item: standardised values, and how they were standardised."""
+class CovariateColumns:
+    """A formula's columns: standardised values by item, and how they were standardised."""
 
     names: tuple[str, ...]
     standard: Floats = field(repr=False)
@@ -31,30 +31,32 @@ class Columns:
     sd: Floats = field(repr=False)
 
 
-def read_columns(term: Covariates, items: Sequence[str]) -> Columns:
+def read_columns(term: Covariates, items: Sequence[str]) -> CovariateColumns:
     """The columns of a formula, an item a row, each with mean 0 and standard deviation 1."""
-    table = _of_items(_framed(term.table), term.item, items)
-    names, values = _evaluated(term.formula, table)
+    table = _rows_of(_as_frame(term.table), term.item, items)
+    names, values = _evaluate(term.formula, table)
     _refuse_gaps(names, values, items)
     mean, sd = values.mean(axis=0), values.std(axis=0)
     flat = [name for name, width in zip(names, sd, strict=True) if not width > 0]
     if flat:
-        raise InputError(f"{some(flat)} is the same for every item and explains nothing; drop it")
+        raise InputError(
+            f"{some_names(flat)} is the same for every item and explains nothing; drop it"
+        )
     standard = (values - mean) / sd
     _refuse_repetition(names, standard)
-    return Columns(tuple(names), standard, mean, sd)
+    return CovariateColumns(tuple(names), standard, mean, sd)
 
 
 def used_columns(term: Covariates, items: Sequence[str]) -> pd.DataFrame:
-    """The columns of the table that a formula speaks of, an item a row, as they came."""
+    """The columns of the table that a formula uses, an item a row, unchanged."""
     from formulaic import Formula
 
-    table = _of_items(_framed(term.table), term.item, items)
+    table = _rows_of(_as_frame(term.table), term.item, items)
     used = {str(name) for name in Formula(f"1 + {term.formula}").required_variables}
     return table[[name for name in table.columns if name in used]]
 
 
-def _framed(table: object) -> pd.DataFrame:
+def _as_frame(table: object) -> pd.DataFrame:
     """The table as a pandas frame, which is what formulas are evaluated on."""
     import pandas as pd
 
@@ -63,8 +65,8 @@ def _framed(table: object) -> pd.DataFrame:
     if isinstance(table, Mapping):
         try:
             return pd.DataFrame(dict(table))
-        except ValueError as why:
-            raise InputError(f"the covariates are no table: {why}") from None
+        except ValueError as error:
+            raise InputError(f"the covariates are no table: {error}") from None
     import narwhals as nw
 
     try:
@@ -77,7 +79,7 @@ def _framed(table: object) -> pd.DataFrame:
         ) from None
 
 
-def _of_items(table: pd.DataFrame, column: str | None, items: Sequence[str]) -> pd.DataFrame:
+def _rows_of(table: pd.DataFrame, column: str | None, items: Sequence[str]) -> pd.DataFrame:
     """One row for each of the model's items, in their order."""
     if column is None:
         column = next((name for name in ID_COLUMNS if name in table.columns), None)
@@ -87,12 +89,14 @@ def _of_items(table: pd.DataFrame, column: str | None, items: Sequence[str]) -> 
     lost = sorted(set(items) - set(ids), key=list(items).index)
     if lost:
         way_out = "add them" if column else f"add them, or name their column ({ID_COLUMNS[0]})"
-        raise InputError(f"the covariates lack {len(lost)} item(s): {some(lost)}; {way_out}")
+        raise InputError(f"the covariates lack {len(lost)} item(s): {some_names(lost)}; {way_out}")
     place = {name: k for k, name in enumerate(ids)}
     if len(place) < len(ids):
         twice = [name for name in items if ids.count(name) > 1]
         if twice:
-            raise InputError(f"the covariates hold {some(twice)} more than once; keep one row each")
+            raise InputError(
+                f"the covariates hold {some_names(twice)} more than once; keep one row each"
+            )
     return table.iloc[[place[item] for item in items]].reset_index(drop=True)
 
 
@@ -101,7 +105,7 @@ def _id(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _evaluated(formula: str, table: pd.DataFrame) -> tuple[list[str], Floats]:
+def _evaluate(formula: str, table: pd.DataFrame) -> tuple[list[str], Floats]:
     """Names and values of a formula's columns, without the intercept: only differences matter."""
     from formulaic import Formula
     from formulaic.errors import FormulaicError
@@ -113,17 +117,17 @@ def _evaluated(formula: str, table: pd.DataFrame) -> tuple[list[str], Floats]:
         unknown = [name for name in used if name not in table.columns]
         if unknown:
             raise InputError(
-                f"the formula {formula!r} asks for {some(unknown)}, which the covariates lack; "
-                f"there are {some([str(name) for name in table.columns], 12)}"
+                f"the formula {formula!r} asks for {some_names(unknown)}, which the covariates "
+                f"lack; there are {some_names([str(name) for name in table.columns], 12)}"
             )
         _refuse_missing(table, used)
         with np.errstate(all="ignore"):
             matrix = spec.get_model_matrix(table, na_action="ignore")
-    except (FormulaicError, ValueError, TypeError, SyntaxError) as why:
-        if isinstance(why, InputError):
+    except (FormulaicError, ValueError, TypeError, SyntaxError) as error:
+        if isinstance(error, InputError):
             raise
-        said = str(why).splitlines()[0] if str(why) else type(why).__name__
-        raise InputError(f"the formula {formula!r} cannot be understood: {said}") from None
+        message = first_line(error)
+        raise InputError(f"the formula {formula!r} cannot be understood: {message}") from None
     names = [str(name) for name in matrix.columns if name != "Intercept"]
     if not names:
         raise InputError(f"the formula {formula!r} has no column; name one, as in 'deprivation'")
@@ -152,6 +156,6 @@ def _refuse_repetition(names: Sequence[str], standard: Floats) -> None:
     size = standard.shape[1]
     if np.linalg.matrix_rank(standard, tol=1e-8 * np.sqrt(standard.size)) < size:
         raise InputError(
-            f"the columns {some(list(names))} repeat each other: one of them follows from the "
-            "others; leave it out"
+            f"the columns {some_names(list(names))} repeat each other: one of them follows from "
+            "the others; leave it out"
         )

@@ -1,15 +1,17 @@
-"""The likelihood's inner loops, fused and compiled.
+"""The plain model's likelihood: its loops over pairs, fused and compiled.
 
 Every loop runs over (pair, chain): qualities are a matrix (items, chains), thresholds a vector
-(chains). The margin of inference.md, section 1, is spelled in `margins`; what a stratum adds to the
-gap and the threshold that go into it (sharpness, order, its own threshold) is in `row_kernels`.
+(chains), `s_first` and `s_second` directed successes of each pair, of which a tie is one each way.
+The margin of inference.md, section 1, is in `margins`; what a stratum adds to the gap and the
+threshold that go into it (sharpness, order, its own threshold) is in `strata_kernels`.
 
-Where no two items are further than `FAR` apart the loops need no exponential per pair: with
+Where no two items are further than `MAX_RANGE` apart the loops need no exponential per pair: with
 e = e^{λᵢ}·e^{−λⱼ} and k = e^{−δ},
 
     1 − σ(λᵢ−λⱼ−δ) = 1/(1 + e·k),   1 − σ(λⱼ−λᵢ−δ) = (e/k)/(1 + e/k),
 
-and the log likelihood is the logarithm of one long product. Beyond `FAR` the plain loops are taken.
+and the log likelihood is the logarithm of one long product. Beyond `MAX_RANGE`, slower loops are
+used that are right for any distance.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
-FAR = 300.0
-# A product is scaled back whenever it passes BIG; its factors stay below e^{FAR}.
+MAX_RANGE = 300.0
+# A product is scaled down whenever it passes BIG; its factors stay below e^{MAX_RANGE}.
 BIG, SMALL, LOG_BIG = 2.0**500, 2.0**-500, 500 * math.log(2)
 MOST_FACTORS = 8
 
@@ -58,66 +60,86 @@ def log_sigmoid(x: float) -> float:
 
 
 @inlined
-def missed(x: float) -> float:
+def complement(x: float) -> float:
     """1 − σ(x): what a success with log-odds x leaves to be explained."""
     return 1.0 / (1.0 + math.exp(x))
 
 
-def log_likelihood(
-    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
+def pair_log_likelihood(
+    first: Integers,
+    second: Integers,
+    s_first: Floats,
+    s_second: Floats,
+    quality: Floats,
+    tie: Floats,
 ) -> Floats:
-    """Σ s log σ(margin) for each chain; the threshold's own factor is the model's to add."""
-    near = _grown(quality, tie)
-    if near is None:
-        return _far_value(first, second, forth, back, quality, tie)
-    return _near_value(first, second, forth, back, quality, tie, *near)
+    """Σ s log σ(margin) for each chain; the threshold's own factor is left to the caller."""
+    exponentials = _exponentials(quality, tie)
+    if exponentials is None:
+        return _any_pair_value(first, second, s_first, s_second, quality, tie)
+    return _close_pair_value(first, second, s_first, s_second, quality, tie, *exponentials)
 
 
-def slopes(
-    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
+def pair_gradient(
+    first: Integers,
+    second: Integers,
+    s_first: Floats,
+    s_second: Floats,
+    quality: Floats,
+    tie: Floats,
 ) -> tuple[Floats, Floats]:
-    """Derivatives of `log_likelihood` by every quality (items, chains) and by the threshold."""
-    near = _grown(quality, tie)
-    if near is None:
-        return _far_slopes(first, second, forth, back, quality, tie)
-    return _near_slopes(first, second, forth, back, tie, *near)
+    """Its derivatives by every quality (items, chains) and by the threshold (chains)."""
+    exponentials = _exponentials(quality, tie)
+    if exponentials is None:
+        return _any_pair_gradient(first, second, s_first, s_second, quality, tie)
+    return _close_pair_gradient(first, second, s_first, s_second, tie, *exponentials)
 
 
-def _grown(quality: Floats, tie: Floats) -> tuple[Floats, Floats] | None:
+def _exponentials(quality: Floats, tie: Floats) -> tuple[Floats, Floats] | None:
     """e^λ and e^−λ about the middle of each chain's range; None where a product could overflow."""
     low, high = quality.min(axis=0), quality.max(axis=0)
-    if not (high - low + tie < FAR).all():
+    if not (high - low + tie < MAX_RANGE).all():
         return None
-    grown = np.exp(quality - (low + high) / 2)
-    return grown, 1.0 / grown
+    exp_quality = np.exp(quality - (low + high) / 2)
+    return exp_quality, 1.0 / exp_quality
 
 
 @compiled
-def _far_value(
-    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
+def _any_pair_value(
+    first: Integers,
+    second: Integers,
+    s_first: Floats,
+    s_second: Floats,
+    quality: Floats,
+    tie: Floats,
 ) -> Floats:
-    """`log_likelihood` for any distance between items."""
+    """`pair_log_likelihood` for any distance between items."""
     total = np.zeros(quality.shape[1])
     for r in range(first.size):
         i, j = first[r], second[r]
         for c in range(quality.shape[1]):
             ahead, behind = _margins(quality[i, c] - quality[j, c], tie[c])
-            total[c] += forth[r] * log_sigmoid(ahead) + back[r] * log_sigmoid(behind)
+            total[c] += s_first[r] * log_sigmoid(ahead) + s_second[r] * log_sigmoid(behind)
     return total
 
 
 @compiled
-def _far_slopes(
-    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: Floats
+def _any_pair_gradient(
+    first: Integers,
+    second: Integers,
+    s_first: Floats,
+    s_second: Floats,
+    quality: Floats,
+    tie: Floats,
 ) -> tuple[Floats, Floats]:
-    """`slopes` for any distance between items."""
+    """`pair_gradient` for any distance between items."""
     by_quality = np.zeros(quality.shape)
     by_tie = np.zeros(quality.shape[1])
     for r in range(first.size):
         i, j = first[r], second[r]
         for c in range(quality.shape[1]):
             ahead, behind = _margins(quality[i, c] - quality[j, c], tie[c])
-            up, down = forth[r] * missed(ahead), back[r] * missed(behind)
+            up, down = s_first[r] * complement(ahead), s_second[r] * complement(behind)
             by_quality[i, c] += up - down
             by_quality[j, c] -= up - down
             by_tie[c] -= up + down
@@ -125,21 +147,21 @@ def _far_slopes(
 
 
 @compiled
-def _near_slopes(
+def _close_pair_gradient(
     first: Integers,
     second: Integers,
-    forth: Floats,
-    back: Floats,
+    s_first: Floats,
+    s_second: Floats,
     tie: Floats,
-    grown: Floats,
-    shrunk: Floats,
+    exp_quality: Floats,
+    exp_minus_quality: Floats,
 ) -> tuple[Floats, Floats]:
-    """`slopes` with one division per pair and no exponential."""
+    """`pair_gradient` with one division per pair and no exponential."""
     close, wide = np.exp(-tie), np.exp(tie)
-    by_quality, by_tie, flow = np.zeros(grown.shape), np.zeros(tie.size), np.empty(tie.size)
+    by_quality, by_tie, flow = np.zeros(exp_quality.shape), np.zeros(tie.size), np.empty(tie.size)
     for r in range(first.size):
-        f, b = forth[r], back[r]
-        one, two = grown[first[r]], shrunk[second[r]]
+        f, b = s_first[r], s_second[r]
+        one, two = exp_quality[first[r]], exp_minus_quality[second[r]]
         for c in range(tie.size):
             e = one[c] * two[c]
             odds = e * wide[c]
@@ -157,22 +179,22 @@ def _near_slopes(
 
 
 @compiled
-def _near_value(
+def _close_pair_value(
     first: Integers,
     second: Integers,
-    forth: Floats,
-    back: Floats,
+    s_first: Floats,
+    s_second: Floats,
     quality: Floats,
     tie: Floats,
-    grown: Floats,
-    shrunk: Floats,
+    exp_quality: Floats,
+    exp_minus_quality: Floats,
 ) -> Floats:
-    """`log_likelihood` as the logarithm of one long product per chain."""
+    """`pair_log_likelihood` as the logarithm of one long product per chain."""
     close, wide = np.exp(-tie), np.exp(tie)
     total, product, carried = np.zeros(tie.size), np.ones(tie.size), np.zeros(tie.size)
     for r in range(first.size):
-        f, b = forth[r], back[r]
-        one, two = grown[first[r]], shrunk[second[r]]
+        f, b = s_first[r], s_second[r]
+        one, two = exp_quality[first[r]], exp_minus_quality[second[r]]
         if f + b > MOST_FACTORS or f != math.floor(f) or b != math.floor(b):
             for c in range(tie.size):
                 e = one[c] * two[c]
@@ -193,7 +215,7 @@ def _near_value(
     for r in range(first.size):
         ahead, behind = quality[first[r]], quality[second[r]]
         for c in range(tie.size):
-            total[c] += forth[r] * (ahead[c] - behind[c] - tie[c])
+            total[c] += s_first[r] * (ahead[c] - behind[c] - tie[c])
     for c in range(tie.size):
         total[c] -= math.log(product[c]) + carried[c] * LOG_BIG
     return total
@@ -201,13 +223,18 @@ def _near_value(
 
 def is_compiled() -> bool:
     """Whether the loops are kept from an earlier run; else their first use compiles them."""
-    kept = Path(_near_value.stats.cache_path)  # type: ignore[attr-defined]
-    return any(kept.glob("kernels._near_value*.nbi"))
+    cache = Path(_close_pair_value.stats.cache_path)  # type: ignore[attr-defined]
+    return any(cache.glob("kernels._close_pair_value*.nbi"))
 
 
 @compiled
-def curvature(
-    first: Integers, second: Integers, forth: Floats, back: Floats, quality: Floats, tie: float
+def pair_negative_hessian(
+    first: Integers,
+    second: Integers,
+    s_first: Floats,
+    s_second: Floats,
+    quality: Floats,
+    tie: float,
 ) -> tuple[Floats, Floats, float]:
     """Minus the second derivatives of one chain.
 
@@ -218,9 +245,9 @@ def curvature(
     for r in range(first.size):
         i, j = first[r], second[r]
         ahead, behind = _margins(quality[i] - quality[j], tie)
-        hit, miss = missed(ahead), missed(behind)
-        up = forth[r] * hit * (1.0 - hit)
-        down = back[r] * miss * (1.0 - miss)
+        rest_first, rest_second = complement(ahead), complement(behind)
+        up = s_first[r] * rest_first * (1.0 - rest_first)
+        down = s_second[r] * rest_second * (1.0 - rest_second)
         weight[r] = up + down
         cross[i] += down - up
         cross[j] += up - down

@@ -1,22 +1,22 @@
-"""What is believed before any judgement: covariances of quality, and priors of α² and δ.
-
-A prior of quality is a value that gives a factor F with λ ~ N(0, α² F Fᵀ). The prior of α² is
-spoken of through log α, where every engine moves; the prior of the threshold δ through δ itself
-and through a line coordinate t that carries (0, ∞) or a bounded interval to all of ℝ.
-"""
+"""Priors of quality: Gaussian, each with a factor F of its covariance, λ ~ N(0, α² F Fᵀ)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
+from tiewise.model import QUALITY_PRIORS
+from tiewise.registry import load
+
+if TYPE_CHECKING:
+    from tiewise.model.item_context import ItemContext
 
 Floats = NDArray[np.float64]
 
@@ -26,13 +26,12 @@ RANK_TOLERANCE = 1e-10
 INVERTIBLE = 1e10
 
 
-@runtime_checkable
-class Prior(Protocol):
-    """A Gaussian belief about qualities, up to the common variance α²."""
+class QualityPrior(Protocol):
+    """A Gaussian prior of qualities, up to the common variance α²."""
 
     @property
     def items(self) -> tuple[str, ...] | None:
-        """The items it speaks of, or None for whatever items there are."""
+        """The items it is about, or None for whatever items there are."""
 
     def factor(self, size: int) -> Floats | None:
         """F (items, rank) with covariance F Fᵀ; None stands for the identity."""
@@ -43,13 +42,48 @@ class Prior(Protocol):
     def precision(self, size: int) -> Floats | None:
         """The inverse covariance where it can be trusted; None where only F can."""
 
-    def describe(self) -> str:
-        """One line for reports."""
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data: its `kind`, and figures that say more.
+
+        Of a kind that is not in the registry, `text` is a line for reports.
+        """
+
+
+class RegisteredPrior(QualityPrior, Protocol):
+    """A prior of quality that is known by name (`tiewise.model.QUALITY_PRIORS`)."""
+
+    kind: ClassVar[str]
+    takes: ClassVar[frozenset[str]]
+    """Which of `matrix` and `reach` it is built from."""
+
+    @classmethod
+    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> QualityPrior:
+        """The prior for items of which this is known."""
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports, from what `to_dict` gave."""
+
+
+def quality_prior_class(kind: str) -> type[RegisteredPrior]:
+    """The class that the registry has under this name."""
+    registered: type[RegisteredPrior] = load(QUALITY_PRIORS[kind])
+    return registered
+
+
+def describe_quality_prior(facts: Mapping[str, Any]) -> str:
+    """A line for reports about a prior of quality, from what its `to_dict` gave."""
+    if facts["kind"] not in QUALITY_PRIORS:
+        return str(facts.get("text", facts["kind"]))
+    return quality_prior_class(facts["kind"]).describe(facts)
 
 
 @dataclass(frozen=True)
 class Independent:
     """Every item on its own: Σ = I."""
+
+    kind: ClassVar[str] = "independent"
+    takes: ClassVar[frozenset[str]] = frozenset()
 
     items: tuple[str, ...] | None = None
 
@@ -65,12 +99,22 @@ class Independent:
         """The identity, written out."""
         return np.eye(size)
 
-    def describe(self) -> str:
-        """One line for reports."""
+    @classmethod
+    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> Independent:
+        """The prior for items of which this is known."""
+        return cls(context.items)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {"kind": self.kind}
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports."""
         return "independent qualities"
 
 
-class _Spectral:
+class SpectralPrior:
     """A covariance known through eigenvectors V and eigenvalues w of some scaling of it."""
 
     items: tuple[str, ...]
@@ -80,23 +124,23 @@ class _Spectral:
         raise NotImplementedError  # pragma: no cover
 
     @cached_property
-    def _pieces(self) -> tuple[Floats, Floats, Floats]:
+    def _eigenpairs(self) -> tuple[Floats, Floats, Floats]:
         scale, vectors, values = self._spectrum()
-        # Eigenvalues come in order, so those kept stand together: a view, not a copy.
-        kept = np.flatnonzero(values > RANK_TOLERANCE * values.max())
-        some = slice(kept[0], kept[-1] + 1)
-        return scale, vectors[:, some], values[some]
+        # Eigenvalues come in order, so the large ones stand together: a view, not a copy.
+        large = np.flatnonzero(values > RANK_TOLERANCE * values.max())
+        span = slice(large[0], large[-1] + 1)
+        return scale, vectors[:, span], values[span]
 
-    # Kept: models of one prior and ever more judgements share them.
+    # Cached, because models of one prior and ever more judgements share them.
 
     @cached_property
     def _factor(self) -> Floats:
-        scale, vectors, values = self._pieces
+        scale, vectors, values = self._eigenpairs
         return np.ascontiguousarray(scale[:, None] * vectors * np.sqrt(values))
 
     @cached_property
     def _precision(self) -> Floats | None:
-        scale, vectors, values = self._pieces
+        scale, vectors, values = self._eigenpairs
         if len(values) < len(scale) or values.max() > INVERTIBLE * values.min():
             return None
         half = vectors / np.sqrt(values) / scale[:, None]
@@ -109,7 +153,7 @@ class _Spectral:
 
     def coordinates(self, quality: Floats) -> Floats:
         """y with quality = F y."""
-        scale, vectors, values = self._pieces
+        scale, vectors, values = self._eigenpairs
         out: Floats = vectors.T @ (quality / scale) / np.sqrt(values)
         return out
 
@@ -125,8 +169,11 @@ class _Spectral:
 
 
 @dataclass(frozen=True)
-class Network(_Spectral):
+class Network(SpectralPrior):
     """Neighbours are alike: Σ = D^{-1/2} e^A D^{-1/2}, with A who borders whom, D = diag(e^A)."""
+
+    kind: ClassVar[str] = "network"
+    takes: ClassVar[frozenset[str]] = frozenset()
 
     graph: Graph
 
@@ -137,31 +184,46 @@ class Network(_Spectral):
 
     def _spectrum(self) -> tuple[Floats, Floats, Floats]:
         values, vectors = np.linalg.eigh(self.graph.adjacency().toarray())
-        grown = np.exp(values)
-        scale = 1.0 / np.sqrt((vectors**2) @ grown)
-        return scale, vectors, grown
+        exponentials = np.exp(values)
+        scale = 1.0 / np.sqrt((vectors**2) @ exponentials)
+        return scale, vectors, exponentials
 
-    def describe(self) -> str:
-        """One line for reports."""
-        return f"network: matrix exponential of {len(self.graph.edges)} borders, unit variances"
+    @classmethod
+    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> Network:
+        """The prior for items of which this is known."""
+        if context.graph is None:
+            raise InputError("a network prior needs neighbours: give areas= or edges=")
+        return cls(context.graph)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {"kind": self.kind, "borders": len(self.graph.edges)}
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports."""
+        return f"network: matrix exponential of {facts['borders']} borders, unit variances"
 
 
 @dataclass(frozen=True, eq=False)
-class Covariance(_Spectral):
+class Covariance(SpectralPrior):
     """A covariance as given; `rescale=True` divides it to unit variances first."""
+
+    kind: ClassVar[str] = "covariance"
+    takes: ClassVar[frozenset[str]] = frozenset({"matrix"})
 
     matrix: ArrayLike = field(repr=False)
     items: tuple[str, ...]
     rescale: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        given = _square(self.matrix, self.items, "covariance")
+        square = _square(self.matrix, self.items, "covariance")
         if self.rescale:
-            if not (np.diag(given) > 0).all():
+            if not (np.diag(square) > 0).all():
                 raise InputError("rescale needs positive variances on the covariance's diagonal")
-            unit = 1.0 / np.sqrt(np.diag(given))
-            given = unit[:, None] * given * unit
-        object.__setattr__(self, "matrix", given)
+            unit = 1.0 / np.sqrt(np.diag(square))
+            square = unit[:, None] * square * unit
+        object.__setattr__(self, "matrix", square)
         lowest, highest = self._eigen[0][[0, -1]]
         if highest <= 0 <= lowest:
             raise InputError("the covariance is 0 everywhere: all qualities would be equal")
@@ -180,26 +242,39 @@ class Covariance(_Spectral):
         values, vectors = self._eigen
         return np.ones(len(values)), vectors, values
 
-    def describe(self) -> str:
-        """One line for reports."""
-        return "covariance as given" + (", rescaled to unit variances" if self.rescale else "")
+    @classmethod
+    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> Covariance:
+        """The prior for items of which this is known."""
+        return cls(*_matrix(context, cls.kind))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {"kind": self.kind, "rescale": self.rescale}
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports."""
+        return "covariance as given" + (", rescaled to unit variances" if facts["rescale"] else "")
 
 
 @dataclass(frozen=True, eq=False)
-class Precision(_Spectral):
+class Precision(SpectralPrior):
     """An inverse covariance as given, dense or sparse.
 
     A singular one says nothing of some direction and is refused, unless that direction is the
     common level and `sum_to_zero=True` states it: qualities then sum to zero by construction.
     """
 
+    kind: ClassVar[str] = "precision"
+    takes: ClassVar[frozenset[str]] = frozenset({"matrix"})
+
     matrix: Any = field(repr=False)
     items: tuple[str, ...]
     sum_to_zero: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        given = self.matrix.toarray() if hasattr(self.matrix, "toarray") else self.matrix
-        object.__setattr__(self, "matrix", _square(given, self.items, "precision"))
+        square = self.matrix.toarray() if hasattr(self.matrix, "toarray") else self.matrix
+        object.__setattr__(self, "matrix", _square(square, self.items, "precision"))
         lowest, highest = self._spectrum()[2][[0, -1]] ** -1.0
         if lowest <= RANK_TOLERANCE * highest:
             raise InputError(
@@ -209,89 +284,47 @@ class Precision(_Spectral):
             )
 
     def _spectrum(self) -> tuple[Floats, Floats, Floats]:
-        given = np.asarray(self.matrix)
+        square = np.asarray(self.matrix)
         if self.sum_to_zero:
-            level = np.full((len(given), 1), 1.0 / np.sqrt(len(given)))
-            flat = given - level @ (level.T @ given)
+            level = np.full((len(square), 1), 1.0 / np.sqrt(len(square)))
+            flat = square - level @ (level.T @ square)
             flat -= (flat @ level) @ level.T
-            values, vectors = np.linalg.eigh(flat + level @ level.T * np.abs(given).sum())
+            values, vectors = np.linalg.eigh(flat + level @ level.T * np.abs(square).sum())
             values, vectors = values[:-1], vectors[:, :-1]
         else:
-            values, vectors = np.linalg.eigh(given)
+            values, vectors = np.linalg.eigh(square)
         with np.errstate(divide="ignore"):
-            return np.ones(len(given)), vectors, 1.0 / values
+            return np.ones(len(square)), vectors, 1.0 / values
 
-    def describe(self) -> str:
-        """One line for reports."""
-        return "precision as given" + (", qualities sum to zero" if self.sum_to_zero else "")
+    @classmethod
+    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> Precision:
+        """The prior for items of which this is known."""
+        return cls(*_matrix(context, cls.kind))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {"kind": self.kind, "sum_to_zero": self.sum_to_zero}
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports."""
+        return "precision as given" + (", qualities sum to zero" if facts["sum_to_zero"] else "")
 
 
-KERNELS = {
-    "exponential": lambda u: np.exp(-u),
-    "matern32": lambda u: (1 + np.sqrt(3) * u) * np.exp(-np.sqrt(3) * u),
-    "matern52": lambda u: (1 + np.sqrt(5) * u + 5 * u**2 / 3) * np.exp(-np.sqrt(5) * u),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Distance(_Spectral):
-    """Areas are alike that lie close: correlation falls with distance between their centroids.
-
-    `reach` is the distance, in the unit of the places (metres for areas), of the covariance
-    function's own scale: at that distance the exponential's correlation is 1/e. Left out, it is
-    twice the typical distance to the nearest other place.
-    """
-
-    places: ArrayLike = field(repr=False)
-    items: tuple[str, ...]
-    reach: float | None = field(default=None, kw_only=True)
-    shape: str = field(default="exponential", kw_only=True)
-
-    def __post_init__(self) -> None:
-        places = np.asarray(self.places, float)
-        if places.shape != (len(self.items), 2):
-            raise InputError(
-                f"{len(self.items)} items need as many places (x, y), not {places.shape}"
-            )
-        if self.shape not in KERNELS:
-            raise InputError(
-                f"no covariance function {self.shape!r}; there are {', '.join(KERNELS)}"
-            )
-        object.__setattr__(self, "places", places)
-        reach = 2 * self._typical_step() if self.reach is None else self.reach
-        if not reach > 0:
-            raise InputError(f"reach must be a positive distance, not {reach!r}")
-        object.__setattr__(self, "reach", float(reach))
-
-    def _apart(self) -> Floats:
-        from scipy.spatial.distance import cdist
-
-        places = np.asarray(self.places, float)
-        return cdist(places, places)
-
-    def _typical_step(self) -> float:
-        apart = self._apart()
-        np.fill_diagonal(apart, np.inf)
-        return float(np.median(apart.min(axis=1))) if len(apart) > 1 else 1.0
-
-    def _spectrum(self) -> tuple[Floats, Floats, Floats]:
-        assert self.reach is not None
-        values, vectors = np.linalg.eigh(KERNELS[self.shape](self._apart() / self.reach))
-        return np.ones(len(values)), vectors, values
-
-    def describe(self) -> str:
-        """One line for reports."""
-        return f"distance between areas: {self.shape} with reach {self.reach:.4g}"
+def _matrix(context: ItemContext, kind: str) -> tuple[Floats, tuple[str, ...]]:
+    if context.matrix is None:
+        raise InputError(f"a {kind} prior needs its matrix: give matrix=FILE")
+    return context.matrix
 
 
 def _square(matrix: Any, items: Sequence[str], what: str) -> Floats:
-    given = np.asarray(matrix, float)
-    if given.shape != (len(items), len(items)):
+    square = np.asarray(matrix, float)
+    if square.shape != (len(items), len(items)):
         raise InputError(
-            f"a {what} for {len(items)} items is {len(items)} square, not {given.shape}"
+            f"a {what} for {len(items)} items is {len(items)} square, not {square.shape}"
         )
-    if not np.isfinite(given).all():
+    if not np.isfinite(square).all():
         raise InputError(f"the {what} holds values that are not finite numbers")
-    if not np.allclose(given, given.T, rtol=1e-8, atol=1e-10 * np.abs(given).max()):
+    if not np.allclose(square, square.T, rtol=1e-8, atol=1e-10 * np.abs(square).max()):
         raise InputError(f"the {what} is not symmetric; give the same value for (i, j) and (j, i)")
-    return given if np.array_equal(given, given.T) else (given + given.T) / 2
+    return square if np.array_equal(square, square.T) else (square + square.T) / 2

@@ -1,17 +1,18 @@
 """Priors of the two scalars: the common variance α² and the tie threshold δ.
 
-Those of α² speak through a = log α, so that inverse-gamma and half-normal look alike to every
-engine. Those of δ give log density, slope and curvature in δ; `Threshold` lays their support out
-along a line for engines to move on.
+Those of α² are densities of a = log α, in which every engine moves. Those of δ have a log density
+and its first two derivatives in δ. The registries at the end name each for the command line.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, is_dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from math import lgamma, log, pi
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -32,6 +33,8 @@ def _positive(**values: float) -> None:
 class Fixed:
     """Known, not inferred: α² or δ set to a value."""
 
+    kind: ClassVar[str] = "fixed"
+
     value: float
 
     def __post_init__(self) -> None:
@@ -43,22 +46,35 @@ class Fixed:
         return self.value
 
 
-class VariancePrior(Protocol):
-    """Belief about α², spoken of through a = log α."""
+class VariancePrior(ABC):
+    """A prior of α², as a density of a = log α."""
 
+    kind: ClassVar[str] = ""
+    """Its name on the command line and in results; empty for one that has none."""
+
+    @abstractmethod
     def log_density(self, a: Floats) -> Floats:
-        """Log density of a, up to a constant."""
+        """Log density of a = log α, up to a constant."""
 
-    def slope(self, a: Floats) -> Floats:
+    @abstractmethod
+    def derivative(self, a: Floats) -> Floats:
         """Derivative of `log_density`."""
 
+    @abstractmethod
     def sample(self, rng: Generator) -> float:
         """A draw of α²."""
 
+    @property
+    def log_normaliser(self) -> float | None:
+        """The constant that `log_density` leaves out; None where it is not known."""
+        return None
+
 
 @dataclass(frozen=True)
-class InverseGamma:
+class InverseGamma(VariancePrior):
     """α² ~ inverse gamma; the default of the paper is shape = scale = 0.01."""
+
+    kind: ClassVar[str] = "inverse-gamma"
 
     shape: float = 0.01
     scale: float = 0.01
@@ -70,7 +86,7 @@ class InverseGamma:
         """Log density of a = log α, up to a constant."""
         return -2 * self.shape * a - self.scale * np.exp(-2 * a)
 
-    def slope(self, a: Floats) -> Floats:
+    def derivative(self, a: Floats) -> Floats:
         """Derivative of `log_density`."""
         out: Floats = -2 * self.shape + 2 * self.scale * np.exp(-2 * a)
         return out
@@ -79,10 +95,17 @@ class InverseGamma:
         """A draw of α²."""
         return self.scale / float(rng.gamma(self.shape))
 
+    @property
+    def log_normaliser(self) -> float:
+        """The constant that `log_density` leaves out."""
+        return log(2) + self.shape * log(self.scale) - lgamma(self.shape)
+
 
 @dataclass(frozen=True)
-class HalfNormalSpread:
+class HalfNormalSpread(VariancePrior):
     """α (the spread of qualities, not its square) ~ half-normal."""
+
+    kind: ClassVar[str] = "half-normal"
 
     scale: float = 1.0
 
@@ -94,7 +117,7 @@ class HalfNormalSpread:
         out: Floats = a - np.exp(2 * a) / (2 * self.scale**2)
         return out
 
-    def slope(self, a: Floats) -> Floats:
+    def derivative(self, a: Floats) -> Floats:
         """Derivative of `log_density`."""
         out: Floats = 1 - np.exp(2 * a) / self.scale**2
         return out
@@ -103,10 +126,17 @@ class HalfNormalSpread:
         """A draw of α²."""
         return float(self.scale * rng.normal()) ** 2
 
+    @property
+    def log_normaliser(self) -> float:
+        """The constant that `log_density` leaves out."""
+        return log(2 / pi) / 2 - log(self.scale)
 
-@dataclass(frozen=True)
-class _TiePrior:
-    """Belief about δ on (low, high)."""
+
+class TiePrior(ABC):
+    """A prior of δ on (low, high)."""
+
+    kind: ClassVar[str] = ""
+    """Its name on the command line and in results; empty for one that has none."""
 
     @property
     def low(self) -> float:
@@ -118,26 +148,33 @@ class _TiePrior:
         """Upper end of the support, perhaps ∞."""
         return np.inf
 
+    @abstractmethod
     def log_density(self, tie: Floats) -> Floats:
         """Log density of δ, up to a constant."""
-        raise NotImplementedError  # pragma: no cover
 
-    def slope(self, tie: Floats) -> Floats:
+    @abstractmethod
+    def derivative(self, tie: Floats) -> Floats:
         """Derivative of `log_density`."""
-        raise NotImplementedError  # pragma: no cover
 
-    def bend(self, tie: Floats) -> Floats:
+    @abstractmethod
+    def second_derivative(self, tie: Floats) -> Floats:
         """Second derivative of `log_density`."""
-        raise NotImplementedError  # pragma: no cover
 
+    @abstractmethod
     def sample(self, rng: Generator) -> float:
         """A draw of δ."""
-        raise NotImplementedError  # pragma: no cover
+
+    @property
+    def log_normaliser(self) -> float | None:
+        """The constant that `log_density` leaves out; None where it is not known."""
+        return None
 
 
 @dataclass(frozen=True)
-class Exponential(_TiePrior):
+class Exponential(TiePrior):
     """δ ~ exponential; the default of the paper is rate 0.01."""
+
+    kind: ClassVar[str] = "exponential"
 
     rate: float = 0.01
 
@@ -148,11 +185,11 @@ class Exponential(_TiePrior):
         """Log density of δ, up to a constant."""
         return -self.rate * tie
 
-    def slope(self, tie: Floats) -> Floats:
+    def derivative(self, tie: Floats) -> Floats:
         """Derivative of `log_density`."""
         return np.full_like(tie, -self.rate)
 
-    def bend(self, tie: Floats) -> Floats:
+    def second_derivative(self, tie: Floats) -> Floats:
         """Second derivative of `log_density`."""
         return np.zeros_like(tie)
 
@@ -160,10 +197,17 @@ class Exponential(_TiePrior):
         """A draw of δ."""
         return float(rng.exponential(1 / self.rate))
 
+    @property
+    def log_normaliser(self) -> float:
+        """The constant that `log_density` leaves out."""
+        return log(self.rate)
+
 
 @dataclass(frozen=True)
-class Gamma(_TiePrior):
+class Gamma(TiePrior):
     """δ ~ gamma with this shape and rate."""
+
+    kind: ClassVar[str] = "gamma"
 
     shape: float
     rate: float
@@ -176,11 +220,11 @@ class Gamma(_TiePrior):
         out: Floats = (self.shape - 1) * np.log(tie) - self.rate * tie
         return out
 
-    def slope(self, tie: Floats) -> Floats:
+    def derivative(self, tie: Floats) -> Floats:
         """Derivative of `log_density`."""
         return (self.shape - 1) / tie - self.rate
 
-    def bend(self, tie: Floats) -> Floats:
+    def second_derivative(self, tie: Floats) -> Floats:
         """Second derivative of `log_density`."""
         return -(self.shape - 1) / tie**2
 
@@ -188,10 +232,17 @@ class Gamma(_TiePrior):
         """A draw of δ."""
         return float(rng.gamma(self.shape, 1 / self.rate))
 
+    @property
+    def log_normaliser(self) -> float:
+        """The constant that `log_density` leaves out."""
+        return self.shape * log(self.rate) - lgamma(self.shape)
+
 
 @dataclass(frozen=True)
-class HalfNormal(_TiePrior):
+class HalfNormal(TiePrior):
     """δ ~ half-normal with this scale."""
+
+    kind: ClassVar[str] = "half-normal"
 
     scale: float = 1.0
 
@@ -202,11 +253,11 @@ class HalfNormal(_TiePrior):
         """Log density of δ, up to a constant."""
         return -(tie**2) / (2 * self.scale**2)
 
-    def slope(self, tie: Floats) -> Floats:
+    def derivative(self, tie: Floats) -> Floats:
         """Derivative of `log_density`."""
         return -tie / self.scale**2
 
-    def bend(self, tie: Floats) -> Floats:
+    def second_derivative(self, tie: Floats) -> Floats:
         """Second derivative of `log_density`."""
         return np.full_like(tie, -1 / self.scale**2)
 
@@ -214,10 +265,17 @@ class HalfNormal(_TiePrior):
         """A draw of δ."""
         return float(abs(self.scale * rng.normal()))
 
+    @property
+    def log_normaliser(self) -> float:
+        """The constant that `log_density` leaves out."""
+        return log(2 / pi) / 2 - log(self.scale)
+
 
 @dataclass(frozen=True)
-class Uniform(_TiePrior):
+class Uniform(TiePrior):
     """δ ~ uniform between `low` and `high`."""
+
+    kind: ClassVar[str] = "uniform"
 
     low: float = 0.0
     high: float = 1.0
@@ -232,11 +290,11 @@ class Uniform(_TiePrior):
         """Log density of δ, up to a constant."""
         return np.zeros_like(tie)
 
-    def slope(self, tie: Floats) -> Floats:
+    def derivative(self, tie: Floats) -> Floats:
         """Derivative of `log_density`."""
         return np.zeros_like(tie)
 
-    def bend(self, tie: Floats) -> Floats:
+    def second_derivative(self, tie: Floats) -> Floats:
         """Second derivative of `log_density`."""
         return np.zeros_like(tie)
 
@@ -244,116 +302,82 @@ class Uniform(_TiePrior):
         """A draw of δ."""
         return float(rng.uniform(self.low, self.high))
 
-
-TiePrior = _TiePrior
-
-
-class OnLine(NamedTuple):
-    """δ at a point t of the line, with what a change of variable needs."""
-
-    tie: Floats
-    by_t: Floats
-    by_t_twice: Floats
-    log_stretch: Floats
-    log_stretch_by_t: Floats
-    log_stretch_by_t_twice: Floats
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """A prior of δ with its support laid out along a line, so that engines may move freely.
-
-    δ = low + unit · log(1 + eᵗ) on (low, ∞): below the unit t is a log δ, above it δ itself, and
-    neither tail is steep. δ = low + (high − low) σ(t) on a bounded support.
-    """
-
-    prior: TiePrior
-    unit: float = 1.0
-
     @property
-    def low(self) -> float:
-        """Lower end of the support."""
-        return self.prior.low
-
-    @property
-    def high(self) -> float:
-        """Upper end of the support, perhaps ∞."""
-        return self.prior.high
-
-    def log_density(self, tie: Floats) -> Floats:
-        """Log density of δ, up to a constant."""
-        return self.prior.log_density(tie)
-
-    def slope(self, tie: Floats) -> Floats:
-        """Derivative of `log_density`."""
-        return self.prior.slope(tie)
-
-    def bend(self, tie: Floats) -> Floats:
-        """Second derivative of `log_density`."""
-        return self.prior.bend(tie)
-
-    def to_line(self, tie: float) -> float:
-        """The line coordinate t of δ."""
-        up = tie - self.low
-        if np.isinf(self.high):
-            return float(up / self.unit + np.log(-np.expm1(-up / self.unit)))
-        return float(np.log(up) - np.log(self.high - tie))
-
-    def from_line(self, t: Floats) -> OnLine:
-        """δ at t, its derivatives, and the log Jacobian with its own."""
-        fall = np.exp(-np.abs(t))
-        part = np.where(t > 0, 1.0, fall) / (1 + fall)
-        rest = np.where(t > 0, fall, 1.0) / (1 + fall)
-        log_part, log_rest = np.minimum(t, 0) - np.log1p(fall), -np.maximum(t, 0) - np.log1p(fall)
-        if np.isinf(self.high):
-            return OnLine(
-                self.low - self.unit * log_rest, self.unit * part, self.unit * part * rest,
-                np.log(self.unit) + log_part, rest, -part * rest,
-            )  # fmt: skip
-        width = self.high - self.low
-        by_t = width * part * rest
-        return OnLine(
-            self.low + width * part, by_t, by_t * (rest - part),
-            np.log(width) + log_part + log_rest, rest - part, -2 * part * rest,
-        )  # fmt: skip
+    def log_normaliser(self) -> float:
+        """The constant that `log_density` leaves out."""
+        return -log(self.high - self.low)
 
 
-VARIANCE_PRIORS: dict[str, Callable[..., VariancePrior | Fixed]] = {
-    "inverse-gamma": InverseGamma,
-    "half-normal": HalfNormalSpread,
-    "fixed": Fixed,
+VARIANCE_PRIORS: dict[str, type[VariancePrior | Fixed]] = {
+    prior.kind: prior for prior in (InverseGamma, HalfNormalSpread, Fixed)
 }
-TIE_PRIORS: dict[str, Callable[..., TiePrior | Fixed]] = {
-    "exponential": Exponential,
-    "gamma": Gamma,
-    "half-normal": HalfNormal,
-    "uniform": Uniform,
-    "fixed": Fixed,
+TIE_PRIORS: dict[str, type[TiePrior | Fixed]] = {
+    prior.kind: prior for prior in (Exponential, Gamma, HalfNormal, Uniform, Fixed)
 }
 
+ScalarPrior = VariancePrior | TiePrior | Fixed
 Kind = TypeVar("Kind")
 
 
-def spoken(text: str, kinds: Mapping[str, Callable[..., Kind]]) -> Kind:
-    """A prior from words such as `gamma(2, 3)`."""
-    said = re.fullmatch(r"\s*([a-z-]+)\s*(?:\(([^()]*)\))?\s*", text.lower())
-    known = ", ".join(kinds)
-    if said is None or said[1] not in kinds:
-        raise InputError(f"{text!r} names no prior; say one of {known}, as in 'name(1, 2)'")
+def require_variance_prior(prior: object, name: str = "variance") -> None:
+    """Refuse what is no prior of a variance, such as a prior of δ."""
+    if not isinstance(prior, VariancePrior | Fixed):
+        mistake = "a prior of the tie threshold δ" if isinstance(prior, TiePrior) else "no prior"
+        raise InputError(
+            f"{name} is {prior!r}, which is {mistake}; give a prior of a variance, such as "
+            "InverseGamma() or HalfNormalSpread(), or Fixed with a value"
+        )
+
+
+def require_tie_prior(prior: object, name: str = "tie") -> None:
+    """Refuse what is no prior of δ, such as a prior of α²."""
+    if prior is not None and not isinstance(prior, TiePrior | Fixed):
+        mistake = "a prior of a variance" if isinstance(prior, VariancePrior) else "no prior"
+        raise InputError(
+            f"{name} is {prior!r}, which is {mistake}; give a prior of the tie threshold δ, such "
+            "as Exponential() or HalfNormal(), Fixed with a value, or None for no ties"
+        )
+
+
+# Priors as data, and as the command writes them.
+
+
+def prior_to_dict(prior: ScalarPrior) -> dict[str, Any]:
+    """A prior as data: its kind and its numbers; of one without a kind, its repr as `text`."""
+    if type(prior) not in (*VARIANCE_PRIORS.values(), *TIE_PRIORS.values()):
+        return {"kind": "other", "text": repr(prior)}
+    return {"kind": prior.kind, **asdict(cast("Any", prior))}
+
+
+def prior_from_dict(facts: Mapping[str, Any], kinds: Mapping[str, type[Kind]]) -> Kind:
+    """The prior that `prior_to_dict` was given."""
+    if facts["kind"] not in kinds:
+        raise InputError(_unknown(format_prior(facts), kinds))
+    return kinds[facts["kind"]](**{name: facts[name] for name in facts if name != "kind"})
+
+
+def format_prior(facts: Mapping[str, Any]) -> str:
+    """A prior, given as data, as the command writes it, such as `gamma(2, 3)`."""
+    if facts["kind"] == "other":
+        return str(facts["text"])
+    numbers = ", ".join(f"{value:g}" for name, value in facts.items() if name != "kind")
+    return f"{facts['kind']}({numbers})"
+
+
+def parse_prior(text: str, kinds: Mapping[str, type[Kind]]) -> Kind:
+    """The prior that `format_prior` writes as this text."""
+    match = re.fullmatch(r"\s*([a-z-]+)\s*(?:\(([^()]*)\))?\s*", text.lower())
+    if match is None or match[1] not in kinds:
+        raise InputError(_unknown(text, kinds))
     try:
-        numbers = [float(part) for part in (said[2] or "").split(",") if part.strip()]
-        return kinds[said[1]](*numbers)
+        numbers = [float(part) for part in (match[2] or "").split(",") if part.strip()]
+        return kinds[match[1]](*numbers)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        takes = ", ".join(inspect.signature(kinds[said[1]]).parameters)
-        raise InputError(f"{text!r}: {said[1]} takes numbers, ({takes})") from None
+        takes = ", ".join(inspect.signature(kinds[match[1]]).parameters)
+        raise InputError(f"{text!r}: {match[1]} takes numbers, ({takes})") from None
 
 
-def say(prior: VariancePrior | TiePrior | Fixed) -> str:
-    """A prior in the words that `spoken` understands; its repr where there are none."""
-    both: list[tuple[str, object]] = [*VARIANCE_PRIORS.items(), *TIE_PRIORS.items()]
-    name = next((name for name, kind in both if type(prior) is kind), None)
-    if name is None or not is_dataclass(prior):
-        return repr(prior)
-    return f"{name}({', '.join(f'{number:g}' for number in astuple(prior))})"
+def _unknown(text: str, kinds: Iterable[str]) -> str:
+    return f"{text!r} names no prior; say one of {', '.join(kinds)}, as in 'name(1, 2)'"

@@ -1,4 +1,4 @@
-"""Made-up judgements with known truth."""
+"""Simulated judgements with known truth."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from tiewise.data.comparisons import Comparisons
+from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
+from tiewise.data.comparisons import ANSWER_WORDS, Comparisons
 from tiewise.data.counts import Counts
-from tiewise.data.format_rules import FIRST, OUTCOMES, SECOND, SKIP, TIE
 from tiewise.errors import InputError
-from tiewise.model.bradley_terry import BradleyTerry, answer_probabilities
-from tiewise.model.quality_priors import Prior
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.likelihood import answer_probabilities
+from tiewise.model.quality_priors import QualityPrior
 from tiewise.model.scalar_priors import Fixed, TiePrior, VariancePrior
+from tiewise.randomness import RNGLike
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-PART = 1 << 20
-"""Made-up judgements that are in memory at a time."""
+BATCH = 1 << 20
+"""Simulated judgements that are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,15 @@ class Truth:
     quality: Floats = field(repr=False)
     tie: float
     variance: float
-    more: Mapping[str, Floats] = field(default_factory=dict, repr=False)
+    terms: Mapping[str, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def drawn(
+    def from_priors(
         cls,
-        prior: Prior,
+        prior: QualityPrior,
         variance: VariancePrior | Fixed,
         tie: TiePrior | Fixed | None,
-        rng: Generator,
+        rng: RNGLike,
         *,
         items: tuple[str, ...] | None = None,
     ) -> Truth:
@@ -49,6 +51,7 @@ class Truth:
         names = prior.items or items
         if names is None:
             raise InputError("this prior speaks of no items of its own; say which there are")
+        rng = default_rng(rng)
         spread = variance.sample(rng)
         factor = prior.factor(len(names))
         rank = len(names) if factor is None else factor.shape[1]
@@ -57,25 +60,26 @@ class Truth:
         return cls(names, quality, 0.0 if tie is None else tie.sample(rng), spread)
 
     @classmethod
-    def of(cls, model: BradleyTerry, rng: Generator) -> Truth:
+    def from_model(cls, model: BradleyTerry, rng: RNGLike) -> Truth:
         """A truth drawn from the prior of a model, its terms included.
 
-        `more` has what terms add by the names that results have for it.
+        `terms` has what terms add, by the names that results have for it.
         """
-        truth = cls.drawn(model.prior, model.variance, model.tie, rng, items=model.items)
-        more = dict(_of_terms(model, truth.tie, rng))
+        rng = default_rng(rng)
+        truth = cls.from_priors(model.prior, model.variance, model.tie, rng, items=model.items)
+        terms = dict(_term_values(model, truth.tie, rng))
         columns = model.design.columns
         if columns is None:
-            return replace(truth, more=more)
-        known = columns.standard @ (more["coefficient"] * columns.sd)
-        explained = known.var() / (known.var() + truth.quality.var())
-        more["explained"] = np.asarray(explained)
-        return replace(truth, quality=truth.quality + known, more=more)
+            return replace(truth, terms=terms)
+        by_covariates = columns.standard @ (terms["coefficient"] * columns.sd)
+        explained = by_covariates.var() / (by_covariates.var() + truth.quality.var())
+        terms["explained"] = np.asarray(explained)
+        return replace(truth, quality=truth.quality + by_covariates, terms=terms)
 
 
-def _of_terms(model: BradleyTerry, tie: float, rng: Generator) -> Iterator[tuple[str, Floats]]:
-    """What each term of a model has, drawn from its prior."""
-    design, strata = model.design, model.design.rows.strata
+def _term_values(model: BradleyTerry, tie: float, rng: Generator) -> Iterator[tuple[str, Floats]]:
+    """Values of each term of a model, drawn from its prior."""
+    design, strata = model.design, model.design.likelihood.strata
 
     def normal(variance: VariancePrior | Fixed, size: int) -> tuple[Floats, Floats]:
         square = np.asarray(variance.sample(rng))
@@ -93,8 +97,11 @@ def _of_terms(model: BradleyTerry, tie: float, rng: Generator) -> Iterator[tuple
         factor, copies = prior.factor(model.size), design.contrasts.shape[1]
         rank = model.size if factor is None else factor.shape[1]
         own, square = normal(design.groups.variance, copies * rank)
-        apart = own.reshape(copies, rank)
-        yield "contrast", design.contrasts @ (apart if factor is None else apart @ factor.T)
+        coordinates = own.reshape(copies, rank)
+        yield (
+            "contrast",
+            design.contrasts @ (coordinates if factor is None else coordinates @ factor.T),
+        )
         yield "contrast_variance", square
     if design.sharpness is not None:
         own, square = normal(design.sharpness.variance, strata)
@@ -106,17 +113,23 @@ def _of_terms(model: BradleyTerry, tie: float, rng: Generator) -> Iterator[tuple
         yield "threshold_sd", np.sqrt(square)
 
 
-def judged_again(model: BradleyTerry, truth: Truth, rng: Generator) -> Counts:
+def replicate_counts(model: BradleyTerry, truth: Truth, rng: RNGLike) -> Counts:
     """The pairs of a model's counts judged anew, as often and by the same judges, by this truth."""
     design, counts = model.design, model.counts
-    more = {name: value[..., None] for name, value in truth.more.items()}
-    at = design.point(truth.quality[:, None], np.array([truth.tie]), more)
+    terms = {name: value[..., None] for name, value in truth.terms.items()}
+    at = design.arguments(truth.quality[:, None], np.array([truth.tie]), terms)
     gap, tie = (part[:, 0] for part in design.gaps(at))
-    chances = np.column_stack(answer_probabilities(gap, tie))
+    probabilities = np.column_stack(answer_probabilities(gap, tie))
     times = counts.wins_first + counts.wins_second + counts.ties
     # The three add up to 1 but for rounding, about which multinomial draws are strict.
-    said = rng.multinomial(times, chances / chances.sum(axis=1, keepdims=True))
-    return replace(counts, wins_first=said[:, 0], ties=said[:, 1], wins_second=said[:, 2])
+    shares = probabilities / probabilities.sum(axis=1, keepdims=True)
+    answers = default_rng(rng).multinomial(times, shares)
+    return replace(
+        counts,
+        wins_first=answers[:, FIRST],
+        ties=answers[:, TIE],
+        wins_second=answers[:, SECOND],
+    )
 
 
 def random_pairs(size: int, comparisons: int, rng: Generator) -> tuple[Integers, Integers]:
@@ -126,65 +139,65 @@ def random_pairs(size: int, comparisons: int, rng: Generator) -> tuple[Integers,
     return first, second
 
 
-def answers(truth: Truth, first: Integers, second: Integers, rng: Generator) -> Integers:
-    """What a judge says of each pair: 0 the first, 1 about equal, 2 the second."""
+def simulate_answers(truth: Truth, first: Integers, second: Integers, rng: Generator) -> Integers:
+    """A judge's answer to each pair, as the codes of `data.answers`."""
     gap = truth.quality[first] - truth.quality[second]
     win, tied, _ = answer_probabilities(gap, np.asarray(truth.tie))
-    chance = rng.uniform(size=len(first))
-    out: Integers = (chance >= win).astype(np.int64) + (chance >= win + tied)
+    uniform = rng.uniform(size=len(first))
+    out: Integers = (uniform >= win).astype(np.int64) + (uniform >= win + tied)
     return out
 
 
 def simulate_counts(
-    truth: Truth, comparisons: int, rng: Generator, pairs: tuple[Integers, Integers] | None = None
+    truth: Truth, comparisons: int, rng: RNGLike, pairs: tuple[Integers, Integers] | None = None
 ) -> Counts:
-    """Counts of made-up judgements about random pairs, or about the pairs given."""
+    """Counts of simulated judgements about random pairs, or about the pairs in `pairs`."""
+    rng = default_rng(rng)
     first, second = random_pairs(len(truth.items), comparisons, rng) if pairs is None else pairs
-    said = answers(truth, first, second, rng)
-    return Counts.of(truth.items, first, second, said == 0, said == 2, said == 1)
+    answer = simulate_answers(truth, first, second, rng)
+    return Counts.of(truth.items, first, second, answer == FIRST, answer == SECOND, answer == TIE)
 
 
-class Sitting(NamedTuple):
-    """Made-up judgements, one after another, by judges and about items known by their positions."""
+class JudgementBatch(NamedTuple):
+    """Simulated judgements in order of time; judges and items are positions."""
 
     judge: Integers
     first: Integers
     second: Integers
-    said: Integers
-    """A position in `OUTCOMES`."""
+    answer: Integers
+    """Codes of `data.answers`."""
 
 
-def simulate_sittings(
+def simulate_batches(
     truth: Truth, comparisons: int, rng: Generator, *, judges: int = 1, skip: float = 0.0
-) -> Iterator[Sitting]:
-    """Made-up judgements by judges who take turns and skip a pair with chance `skip`.
+) -> Iterator[JudgementBatch]:
+    """Simulated judgements by judges who take turns and skip a pair with probability `skip`.
 
-    They come in parts, so that as many as one likes can be made.
+    They come in batches, so that any number can be simulated.
     """
-    outcome = np.array([FIRST, TIE, SECOND])
-    for begin in range(0, max(comparisons, 1), PART):
-        size = min(PART, comparisons - begin)
+    for begin in range(0, max(comparisons, 1), BATCH):
+        size = min(BATCH, comparisons - begin)
         first, second = random_pairs(len(truth.items), size, rng)
-        said = outcome[answers(truth, first, second, rng)]
-        said[rng.uniform(size=size) < skip] = SKIP
-        yield Sitting(np.arange(begin, begin + size) % judges, first, second, said)
+        answer = simulate_answers(truth, first, second, rng)
+        answer[rng.uniform(size=size) < skip] = SKIP
+        yield JudgementBatch(np.arange(begin, begin + size) % judges, first, second, answer)
 
 
 def simulate_comparisons(
-    truth: Truth, comparisons: int, rng: Generator, *, judges: int = 1, skip: float = 0.0
+    truth: Truth, comparisons: int, rng: RNGLike, *, judges: int = 1, skip: float = 0.0
 ) -> Comparisons:
-    """Made-up judgements by judges who take turns and skip a pair with chance `skip`."""
-    parts = simulate_sittings(truth, comparisons, rng, judges=judges, skip=skip)
-    judge, first, second, said = (np.concatenate(column) for column in zip(*parts, strict=True))
+    """Simulated judgements by judges who take turns and skip a pair with probability `skip`."""
+    batches = simulate_batches(truth, comparisons, default_rng(rng), judges=judges, skip=skip)
+    judge, first, second, answer = (np.concatenate(column) for column in zip(*batches, strict=True))
     items, people = (np.array(names, object) for names in (truth.items, judge_names(judges)))
     return Comparisons.from_columns(
         first=items[first],
         second=items[second],
-        outcome=np.array(OUTCOMES, object)[said],
+        outcome=ANSWER_WORDS[answer],
         judge=people[judge],
     )
 
 
 def judge_names(judges: int) -> tuple[str, ...]:
-    """What made-up judges are called."""
+    """Names of simulated judges."""
     return tuple(f"judge {1 + k}" for k in range(judges))

@@ -3,17 +3,25 @@
     margin = ± a_s (λ_i + contrast_{g,i} − λ_j − contrast_{g,j} + κᵀc_s) − δ_s,    λ = u + Zβ
 
 for a judge or other stratum s of group g. A term is a value; `BradleyTerry(..., terms=(...))` takes
-any of them together. Every term is Gaussian before any judgement, and its `variance` is a prior of
-the kind that qualities have, or `Fixed`.
+any of them together. Every term has a Gaussian prior, and its `variance` a prior of the kind that
+α² has, or `Fixed`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from tiewise.model.quality_priors import Prior
-from tiewise.model.scalar_priors import Fixed, HalfNormalSpread, VariancePrior, say
+from tiewise.model.quality_priors import QualityPrior, describe_quality_prior
+from tiewise.model.scalar_priors import (
+    Fixed,
+    HalfNormalSpread,
+    VariancePrior,
+    format_prior,
+    prior_to_dict,
+    require_variance_prior,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +34,29 @@ class Covariates:
     them towards 0 as far as the data suggest.
     """
 
+    kind: ClassVar[str] = "covariates"
+
     table: object = field(repr=False)
     formula: str
     item: str | None = field(default=None, kw_only=True)
     variance: VariancePrior | Fixed = field(default=Fixed(2.5**2), kw_only=True)
 
-    def describe(self) -> str:
-        """One line for reports."""
-        return f"covariates {self.formula}, variance {say(self.variance)} per standard deviation"
+    def __post_init__(self) -> None:
+        require_variance_prior(self.variance, "variance of Covariates")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {
+            "kind": self.kind,
+            "formula": self.formula,
+            "variance": prior_to_dict(self.variance),
+        }
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports, from what `to_dict` gave."""
+        variance = format_prior(facts["variance"])
+        return f"covariates {facts['formula']}, variance {variance} per standard deviation"
 
 
 @dataclass(frozen=True)
@@ -44,13 +67,27 @@ class Order:
     `{"home": {"derby": 0, "league": 1}}`; without it there is one, `first`, 1 everywhere.
     """
 
+    kind: ClassVar[str] = "order"
+
     by: Mapping[str, Mapping[str, float]] | None = field(default=None, kw_only=True)
     variance: VariancePrior | Fixed = field(default=Fixed(1.0), kw_only=True)
 
-    def describe(self) -> str:
-        """One line for reports."""
-        what = "first of a pair" if self.by is None else ", ".join(self.by)
-        return f"order ({what}), variance {say(self.variance)}"
+    def __post_init__(self) -> None:
+        require_variance_prior(self.variance, "variance of Order")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {
+            "kind": self.kind,
+            "by": None if self.by is None else list(self.by),
+            "variance": prior_to_dict(self.variance),
+        }
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports, from what `to_dict` gave."""
+        what = "first of a pair" if facts["by"] is None else ", ".join(facts["by"])
+        return f"order ({what}), variance {format_prior(facts['variance'])}"
 
 
 @dataclass(frozen=True)
@@ -61,36 +98,83 @@ class Groups:
     covariance like that of quality, `prior` (left out, the model's), and a variance of their own.
     """
 
+    kind: ClassVar[str] = "groups"
+
     of: Mapping[str, str] | None = None
-    prior: Prior | None = field(default=None, kw_only=True)
+    prior: QualityPrior | None = field(default=None, kw_only=True)
     variance: VariancePrior | Fixed = field(default=HalfNormalSpread(1.0), kw_only=True)
 
-    def describe(self) -> str:
-        """One line for reports."""
-        how = "as qualities" if self.prior is None else self.prior.describe()
-        return f"groups of judges, contrasts {how}, variance {say(self.variance)}"
+    def __post_init__(self) -> None:
+        require_variance_prior(self.variance, "variance of Groups")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {
+            "kind": self.kind,
+            "prior": None if self.prior is None else self.prior.to_dict(),
+            "variance": prior_to_dict(self.variance),
+        }
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports, from what `to_dict` gave."""
+        prior = facts["prior"]
+        how = "as qualities" if prior is None else describe_quality_prior(prior)
+        return f"groups of judges, contrasts {how}, variance {format_prior(facts['variance'])}"
 
 
 @dataclass(frozen=True)
 class Sharpness:
     """Each stratum (a judge) tells qualities apart more or less well: log a_s ~ N(0, τ²)."""
 
+    kind: ClassVar[str] = "sharpness"
+
     variance: VariancePrior | Fixed = field(default=HalfNormalSpread(0.5), kw_only=True)
 
-    def describe(self) -> str:
-        """One line for reports."""
-        return f"sharpness of judges, variance of its logarithm {say(self.variance)}"
+    def __post_init__(self) -> None:
+        require_variance_prior(self.variance, "variance of Sharpness")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {"kind": self.kind, "variance": prior_to_dict(self.variance)}
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports, from what `to_dict` gave."""
+        variance = format_prior(facts["variance"])
+        return f"sharpness of judges, variance of its logarithm {variance}"
 
 
 @dataclass(frozen=True)
 class Thresholds:
     """Each stratum (a judge) ties more or less readily: log δ_s ~ N(log δ, ω²)."""
 
+    kind: ClassVar[str] = "thresholds"
+
     variance: VariancePrior | Fixed = field(default=HalfNormalSpread(1.0), kw_only=True)
 
-    def describe(self) -> str:
-        """One line for reports."""
-        return f"thresholds of judges, variance of their logarithms {say(self.variance)}"
+    def __post_init__(self) -> None:
+        require_variance_prior(self.variance, "variance of Thresholds")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is, as data."""
+        return {"kind": self.kind, "variance": prior_to_dict(self.variance)}
+
+    @staticmethod
+    def describe(facts: Mapping[str, Any]) -> str:
+        """A line for reports, from what `to_dict` gave."""
+        variance = format_prior(facts["variance"])
+        return f"thresholds of judges, variance of their logarithms {variance}"
 
 
 Term = Covariates | Order | Groups | Sharpness | Thresholds
+TERMS: dict[str, type[Term]] = {
+    term.kind: term for term in (Covariates, Order, Groups, Sharpness, Thresholds)
+}
+
+
+def describe_term(facts: Mapping[str, Any]) -> str:
+    """A line for reports about a term that is given as data."""
+    if facts["kind"] not in TERMS:
+        return str(facts["text"])
+    return TERMS[facts["kind"]].describe(facts)

@@ -1,13 +1,13 @@
-"""What one more comparison of each pair is expected to teach, from a Gaussian posterior.
+"""Expected information of one more comparison of each pair, from a Gaussian posterior.
 
 Let e pick the difference of a pair, d = eᵀλ ~ N(μ, v). Whatever the judge answers, the rest of the
 posterior follows d along a line, so that for a linear target T the expected loss of variance is
 
     ‖Cov(T, d)‖² · Σ_answers (E P′)² / E P,
 
-with P the chance of an answer given d, and E P′ = E[z P] / √v for d = μ + √v z (Stein's lemma):
-the chances are all that is needed of the likelihood. For ranks, Cov(T, d) is exact and the line is
-the best there is (docs/pairing.md).
+with P the probability of an answer at d, and E P′ = E[z P] / √v for d = μ + √v z (Stein's lemma):
+the probabilities are all that is needed of the likelihood. For ranks, Cov(T, d) is exact and the
+line is the best linear approximation (docs/pairing.md).
 """
 
 from __future__ import annotations
@@ -17,56 +17,59 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.model.bradley_terry import answer_probabilities
+from tiewise.model.likelihood import answer_probabilities
 
 Floats = NDArray[np.float64]
 Target = Literal["ranks", "qualities"]
 
-NARROWEST = 1e-4  # a difference is never known better than this, in units of quality
+MIN_SPREAD = 1e-4  # a difference is never known better than this, in units of quality
 GAPS, SPREADS, NODES = 65, 17, 21
 
 
-def worth(mean: Floats, covariance: Floats, tie: float, *, of: Target = "ranks") -> Floats:
+def expected_variance_reduction(
+    mean: Floats, covariance: Floats, tie: float, *, of: Target = "ranks"
+) -> Floats:
     """Expected loss of total posterior variance by one more comparison of each pair.
 
     `mean` (items) and `covariance` (items, items) are of qualities. `of` says whose variance:
     that of all ranks, or that of all centred qualities. Symmetric, 0 on the diagonal.
     """
     gap, spread = _differences(mean, covariance)
-    pull = _ranked(covariance, gap, spread) if of == "ranks" else covariance - covariance.mean(0)
+    ranks = of == "ranks"
+    cross = _rank_covariance(covariance, gap, spread) if ranks else covariance - covariance.mean(0)
     above = np.triu_indices(len(mean), 1)
-    told = information(np.abs(gap[above]), spread[above], tie)
+    info = information(np.abs(gap[above]), spread[above], tie)
     out = np.zeros(gap.shape)
-    out[above] = _apart(pull.T @ pull)[above] * told
+    out[above] = _pair_quadratic_forms(cross.T @ cross)[above] * info
     return out + out.T
 
 
 def information(gap: Floats, spread: Floats, tie: float) -> Floats:
     """Σ (E P′)² / E P over the answers, for differences N(gap, spread²) with gap ≥ 0.
 
-    It is computed on a grid that reaches as far as the differences do, and read off between.
+    It is tabulated on a grid that covers all differences, and interpolated.
     """
     gaps = np.linspace(0.0, max(float(gap.max(initial=0.0)), 1e-3), GAPS)
     low = float(spread.min(initial=1.0))
     spreads = np.linspace(low, max(float(spread.max(initial=1.0)), 1.001 * low), SPREADS)
     column = (spread - spreads[0]) / (spreads[1] - spreads[0])
-    return _between(_tabulated(gaps, spreads, tie), gap / gaps[1], column)
+    return _interpolate(_table(gaps, spreads, tie), gap / gaps[1], column)
 
 
 def _differences(mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of every difference between two qualities."""
-    spread = np.sqrt(np.maximum(_apart(covariance), NARROWEST**2))
+    spread = np.sqrt(np.maximum(_pair_quadratic_forms(covariance), MIN_SPREAD**2))
     return mean[:, None] - mean, spread
 
 
-def _apart(square: Floats) -> Floats:
+def _pair_quadratic_forms(square: Floats) -> Floats:
     """(eᵢ − eⱼ)ᵀ M (eᵢ − eⱼ) for all i and j."""
     own = np.diag(square)
     out: Floats = own[:, None] + own - 2 * square
     return out
 
 
-def _ranked(covariance: Floats, gap: Floats, spread: Floats) -> Floats:
+def _rank_covariance(covariance: Floats, gap: Floats, spread: Floats) -> Floats:
     """Covariances of all ranks (rows) with all qualities.
 
     A rank counts the items below, and whether j is below i varies with any quality as the
@@ -78,21 +81,21 @@ def _ranked(covariance: Floats, gap: Floats, spread: Floats) -> Floats:
     return out
 
 
-def _tabulated(gaps: Floats, spreads: Floats, tie: float) -> Floats:
-    """The information for every gap (rows) and spread (columns), by Gauss and Hermite."""
+def _table(gaps: Floats, spreads: Floats, tie: float) -> Floats:
+    """The information for every gap (rows) and spread (columns), by Gauss–Hermite quadrature."""
     z, weight = np.polynomial.hermite_e.hermegauss(NODES)
     weight = weight / weight.sum()
-    where = gaps[:, None, None] + spreads[:, None] * z
+    difference = gaps[:, None, None] + spreads[:, None] * z
     total = np.zeros((len(gaps), len(spreads)))
-    for chance in answer_probabilities(where, np.asarray(tie)):
-        slope = chance @ (weight * z) / spreads
-        # An answer that never comes teaches nothing; neither does it make 0 / 0.
-        total += slope**2 / np.maximum(chance @ weight, 1e-300)
+    for probability in answer_probabilities(difference, np.asarray(tie)):
+        slope = probability @ (weight * z) / spreads
+        # An answer that never comes adds nothing, and must not become 0 / 0.
+        total += slope**2 / np.maximum(probability @ weight, 1e-300)
     return total
 
 
-def _between(table: Floats, row: Floats, column: Floats) -> Floats:
-    """A table read at places between its rows and columns, linearly in each."""
+def _interpolate(table: Floats, row: Floats, column: Floats) -> Floats:
+    """A table at positions between its rows and columns, linearly in each."""
     i = np.clip(row.astype(np.intp), 0, table.shape[0] - 2)
     j = np.clip(column.astype(np.intp), 0, table.shape[1] - 2)
     down, right = row - i, column - j

@@ -1,4 +1,4 @@
-"""Standing: what all judgements so far say about which pairs are wanted."""
+"""PairingState: what the answers so far tell a pairing policy."""
 
 from __future__ import annotations
 
@@ -18,75 +18,75 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """How often each item was compared, what it hangs together with, and what pairs are worth.
+class PairingState:
+    """How often each item was compared, connected components, and the utility of every pair.
 
-    `part` labels the connected parts of the comparisons; an item never compared is a part of its
-    own. `worth` (items, items) is in units of its own, 1 for the best pair; `quality` is what is
-    believed of each item. Both are None until there is a posterior.
+    `component` labels the connected components of the comparisons; an item never compared is a
+    component of its own. `utility` (items, items) is relative to the best pair, which has 1;
+    `quality` is the posterior mean of each item. Both are None until there is a posterior.
     """
 
     items: tuple[str, ...]
     comparisons: Integers = field(repr=False)
-    part: Integers = field(repr=False)
-    worth: Floats | None = field(default=None, repr=False)
+    component: Integers = field(repr=False)
+    utility: Floats | None = field(default=None, repr=False)
     quality: Floats | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, counts: Counts) -> Standing:
-        """The standing of these counts, before anything is fitted."""
+    def of(cls, counts: Counts) -> PairingState:
+        """The state of these counts, before anything is fitted."""
         label = {item: k for k, part in enumerate(counts.components()) for item in part}
-        part = np.array([label[item] for item in counts.items], np.int32)
-        return cls(counts.items, counts.per_item().astype(np.int32), part)
+        component = np.array([label[item] for item in counts.items], np.int32)
+        return cls(counts.items, counts.per_item().astype(np.int32), component)
 
-    def with_worth(
+    def with_posterior(
         self, mean: NDArray[np.float64], covariance: NDArray[np.float64], tie: float
-    ) -> Standing:
+    ) -> PairingState:
         """The same with a posterior: mean and covariance of qualities, in the order of items."""
-        from tiewise.pairing.information import worth
+        from tiewise.pairing.information import expected_variance_reduction
 
-        value = worth(mean, covariance, tie)
-        best = float(value.max(initial=0.0))
-        even = (value / best if best > 0 else value).astype(np.float32)
-        return replace(self, worth=even, quality=mean.astype(np.float32))
+        reduction = expected_variance_reduction(mean, covariance, tie)
+        best = float(reduction.max(initial=0.0))
+        utility = (reduction / best if best > 0 else reduction).astype(np.float32)
+        return replace(self, utility=utility, quality=mean.astype(np.float32))
 
     @cached_property
-    def place(self) -> dict[str, int]:
-        """Where each item stands in every array."""
+    def position(self) -> dict[str, int]:
+        """The index of each item in every array."""
         return {item: k for k, item in enumerate(self.items)}
 
     def to_bytes(self) -> bytes:
-        """All of it, for keeping; of worth half the matrix in half precision."""
+        """All of it, for storage; of the utility one triangle in half precision."""
         arrays = {
             "items": np.array(self.items, dtype=np.str_),
             "comparisons": self.comparisons,
-            "part": self.part,
+            "part": self.component,
         }
-        if self.worth is not None and self.quality is not None:
+        if self.utility is not None and self.quality is not None:
             above = np.triu_indices(len(self.items), 1)
-            arrays |= {"worth": self.worth[above].astype(np.float16), "quality": self.quality}
+            arrays |= {"worth": self.utility[above].astype(np.float16), "quality": self.quality}
         out = BytesIO()
         np.savez(out, allow_pickle=False, **arrays)
         return out.getvalue()
 
     @classmethod
-    def from_bytes(cls, kept: bytes) -> Standing:
-        """What `to_bytes` kept."""
-        with np.load(BytesIO(kept), allow_pickle=False) as arrays:
-            there = {name: arrays[name] for name in arrays.files}
-        items = tuple(there["items"].tolist())
-        half = there.get("worth")
+    def from_bytes(cls, data: bytes) -> PairingState:
+        """The state that `to_bytes` wrote."""
+        with np.load(BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        items = tuple(arrays["items"].tolist())
+        triangle = arrays.get("worth")
         return cls(
             items,
-            there["comparisons"],
-            there["part"],
-            None if half is None else _whole(half, len(items)),
-            there.get("quality"),
+            arrays["comparisons"],
+            arrays["part"],
+            None if triangle is None else _symmetric(triangle, len(items)),
+            arrays.get("quality"),
         )
 
 
-def _whole(half: NDArray[np.float16], size: int) -> Floats:
+def _symmetric(triangle: NDArray[np.float16], size: int) -> Floats:
     """The symmetric matrix whose upper triangle this is."""
     out = np.zeros((size, size), np.float32)
-    out[np.triu_indices(size, 1)] = half
+    out[np.triu_indices(size, 1)] = triangle
     return out + out.T

@@ -11,43 +11,44 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tiewise.data.answers import FIRST, SECOND, TIE
 from tiewise.data.counts import Counts
-from tiewise.engines.preconditioner import Chart, draw_chart
+from tiewise.engines.preconditioner import PlainPreconditioner, build_preconditioner
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Prior
+from tiewise.model.quality_priors import QualityPrior
 from tiewise.model.scalar_priors import Fixed
-from tiewise.model.simulate import Truth, answers
-from tiewise.pairing.policies import Pair, Standing, next_pair
+from tiewise.model.simulate import Truth, simulate_answers
+from tiewise.pairing.policies import Pair, PairingState, load_policy, next_pair
 
 Floats = NDArray[np.float64]
 
-AT_ONCE = 20
-"""Judges at work at the same time, at most: all of them look at the same standing."""
+MAX_CONCURRENT = 20
+"""Judges at work at the same time, at most: all of them see the same state."""
 
 
 @dataclass
-class Judge:
-    """Somebody at work: the items they know, the pairs they saw, and those they found hard."""
+class SimulatedJudge:
+    """A judge at work: the items they know, the pairs they saw, and those they found hard."""
 
-    knows: tuple[str, ...]
+    items: tuple[str, ...]
     seen: set[Pair] = field(default_factory=set)
-    wary: set[Pair] = field(default_factory=set)
-    answers: int = 0
-    spent: bool = False
-    """Whether no pair is left that they have not seen."""
+    hard_pairs: set[Pair] = field(default_factory=set)
+    answer_count: int = 0
+    exhausted: bool = False
+    """Whether they have seen every pair."""
 
 
 @dataclass(frozen=True)
 class Crowd:
     """Who judges, and how.
 
-    `parts` are the items of each group; a judge knows `knows` of the groups. Without `per_judge`
+    `groups` are the items of each group; a judge knows `known_groups` of them. Without `per_judge`
     there are `judges` and no others, who take turns; with it, each leaves after so many
     comparisons and somebody new comes.
     """
 
-    parts: tuple[tuple[str, ...], ...]
-    knows: int
+    groups: tuple[tuple[str, ...], ...]
+    known_groups: int
     judges: int
     per_judge: int | None = None
     policy: str = "uniform"
@@ -55,103 +56,103 @@ class Crowd:
     random_share: float = 0.2
 
     @property
-    def at_once(self) -> int:
-        """How many are at work at the same time."""
-        return min(self.judges, AT_ONCE)
+    def concurrent(self) -> int:
+        """How many judges are at work at the same time."""
+        return min(self.judges, MAX_CONCURRENT)
 
-    def newcomer(self, rng: Generator) -> Judge:
-        """A judge who knows as many groups as all do, whichever they are."""
-        if self.knows == len(self.parts):
-            return Judge(tuple(item for part in self.parts for item in part))
-        known = rng.choice(len(self.parts), self.knows, replace=False)
-        return Judge(tuple(item for k in sorted(known) for item in self.parts[k]))
+    def new_judge(self, rng: Generator) -> SimulatedJudge:
+        """A judge who knows a random choice of groups."""
+        if self.known_groups == len(self.groups):
+            return SimulatedJudge(tuple(item for group in self.groups for item in group))
+        known = rng.choice(len(self.groups), self.known_groups, replace=False)
+        return SimulatedJudge(tuple(item for k in sorted(known) for item in self.groups[k]))
 
     def pairs_known(self, rng: Generator, judges: int = 400) -> NDArray[np.int64]:
         """How many pairs there are for each of some judges to compare."""
-        known = [len(self.newcomer(rng).knows) for _ in range(judges)]
+        known = [len(self.new_judge(rng).items) for _ in range(judges)]
         return np.array([number * (number - 1) // 2 for number in known])
 
 
-class Panel:
-    """The judges of a study that runs: whose turn it is."""
+class JudgeQueue:
+    """The judges of a running study, in the order of their turns."""
 
     def __init__(self, crowd: Crowd, rng: Generator) -> None:
         self.crowd, self.rng = crowd, rng
-        here = crowd.judges if crowd.per_judge is None else crowd.at_once
-        self.judges = deque(crowd.newcomer(rng) for _ in range(here))
+        number = crowd.judges if crowd.per_judge is None else crowd.concurrent
+        self.judges = deque(crowd.new_judge(rng) for _ in range(number))
 
-    def turn(self, wanted: int) -> list[Judge]:
-        """Those who answer next, no more than are wanted; nobody where all have seen all."""
+    def next_judges(self, limit: int) -> list[SimulatedJudge]:
+        """Those who answer next, at most `limit`; nobody where all have seen all pairs."""
         if self.crowd.per_judge is None:
-            self.judges = deque(judge for judge in self.judges if not judge.spent)
+            self.judges = deque(judge for judge in self.judges if not judge.exhausted)
         else:
             self.judges = deque(
-                self.crowd.newcomer(self.rng) if self._leaves(judge) else judge
+                self.crowd.new_judge(self.rng) if self._leaves(judge) else judge
                 for judge in self.judges
             )
-        here = min(wanted, self.crowd.at_once, len(self.judges))
-        asked = [self.judges[k] for k in range(here)]
-        self.judges.rotate(-here)
-        return asked
+        number = min(limit, self.crowd.concurrent, len(self.judges))
+        judges = [self.judges[k] for k in range(number)]
+        self.judges.rotate(-number)
+        return judges
 
-    def _leaves(self, judge: Judge) -> bool:
+    def _leaves(self, judge: SimulatedJudge) -> bool:
         assert self.crowd.per_judge is not None
-        return judge.spent or judge.answers >= self.crowd.per_judge
+        return judge.exhausted or judge.answer_count >= self.crowd.per_judge
 
 
-class Told(NamedTuple):
-    """Comparisons: positions of the two items, and 0 the first, 1 about equal, 2 the second."""
+class CrowdAnswers(NamedTuple):
+    """Comparisons: positions of the two items, and codes of the answers."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
-    said: NDArray[np.int64]
+    answer: NDArray[np.int64]
 
 
-def asked(
-    judges: Sequence[Judge],
+def collect_answers(
+    judges: Sequence[SimulatedJudge],
     truth: Truth,
     rng: Generator,
     *,
     policy: str = "uniform",
-    standing: Standing | None = None,
+    state: PairingState | None = None,
     skip: float = 0.0,
     random_share: float = 0.2,
-) -> Told:
-    """One answer of each judge who has a pair left, all of whom look at the same standing."""
-    place = {item: k for k, item in enumerate(truth.items)}
-    there, first, second = list[Judge](), list[int](), list[int]()
+) -> CrowdAnswers:
+    """One answer of each judge who has a pair left, all of whom see the same state."""
+    position = {item: k for k, item in enumerate(truth.items)}
+    present, first, second = list[SimulatedJudge](), list[int](), list[int]()
     for judge in judges:
-        pick = next_pair(
-            judge.knows, judge.seen, rng, policy=policy, standing=standing, wary=judge.wary,
+        pair = next_pair(
+            judge.items, judge.seen, rng, policy=policy, state=state, hard_pairs=judge.hard_pairs,
             random_share=random_share,
         )  # fmt: skip
-        if pick is None:
-            judge.spent = True
+        if pair is None:
+            judge.exhausted = True
             continue
-        there.append(judge)
-        first.append(place[pick.left])
-        second.append(place[pick.right])
+        present.append(judge)
+        first.append(position[pair.left])
+        second.append(position[pair.right])
     one, two = np.array(first, np.int64), np.array(second, np.int64)
-    said = answers(truth, one, two, rng)
+    answer = simulate_answers(truth, one, two, rng)
     skipped = rng.uniform(size=len(one)) < skip if skip else np.zeros(len(one), bool)
-    for k, judge in enumerate(there):
-        pair = frozenset((truth.items[first[k]], truth.items[second[k]]))
-        judge.seen.add(pair)
-        judge.answers += not skipped[k]
-        if skipped[k] or said[k] == 1:
-            judge.wary.add(pair)
-    return Told(one[~skipped], two[~skipped], said[~skipped])
+    for k, judge in enumerate(present):
+        seen = frozenset((truth.items[first[k]], truth.items[second[k]]))
+        judge.seen.add(seen)
+        judge.answer_count += not skipped[k]
+        if skipped[k] or answer[k] == TIE:
+            judge.hard_pairs.add(seen)
+    return CrowdAnswers(one[~skipped], two[~skipped], answer[~skipped])
 
 
-def counted(items: tuple[str, ...], told: Iterable[Told]) -> Counts:
-    """Counts of what was told."""
-    empty = Told(*(np.empty(0, np.int64) for _ in range(3)))
-    one, two, said = (np.concatenate(parts) for parts in zip(empty, *told, strict=True))
-    return Counts.of(items, one, two, said == 0, said == 2, said == 1)
+def count_answers(items: tuple[str, ...], rounds: Iterable[CrowdAnswers]) -> Counts:
+    """The counts of several rounds of answers."""
+    empty = CrowdAnswers(*(np.empty(0, np.int64) for _ in range(3)))
+    one, two, answer = (np.concatenate(parts) for parts in zip(empty, *rounds, strict=True))
+    return Counts.of(items, one, two, answer == FIRST, answer == SECOND, answer == TIE)
 
 
-class Look(NamedTuple):
-    """What is believed of qualities after some judgements: a Gaussian, and the threshold."""
+class LaplaceApproximation(NamedTuple):
+    """A Gaussian approximation to the posterior of qualities, and the tie threshold."""
 
     counts: Counts
     mean: Floats
@@ -159,74 +160,78 @@ class Look(NamedTuple):
     tie: float
 
 
-def refitted(model: BradleyTerry, before: Chart | None) -> Chart:
-    """The chart of more counts; α is looked for again each time they have grown by a tenth."""
+def refit(model: BradleyTerry, before: PlainPreconditioner | None) -> PlainPreconditioner:
+    """The preconditioner of more counts; α is estimated again when they have grown by a tenth."""
     if before is None:
-        return draw_chart(model)
+        return build_preconditioner(model)
     tenths = np.log([model.counts.comparisons, before.model.counts.comparisons]) // np.log(1.1)
     if tenths[0] == tenths[1]:
-        model = replace(model, variance=Fixed(float(np.exp(2 * before.spread.peak.log_alpha))))
-    return draw_chart(model, before.spread)
+        log_alpha = before.warm_start.mode.log_alpha
+        model = replace(model, variance=Fixed(float(np.exp(2 * log_alpha))))
+    return build_preconditioner(model, before.warm_start)
 
 
-def look(chart: Chart) -> Look:
-    """Mean and covariance of the Gaussian that the chart is, at the likeliest α."""
-    peak = chart.spread.peak
-    width = 1 / (chart.bend + np.exp(-2 * peak.log_alpha))
-    return Look(chart.model.counts, peak.quality, (chart.basis * width) @ chart.basis.T, peak.tie)
+def laplace_approximation(preconditioner: PlainPreconditioner) -> LaplaceApproximation:
+    """The Laplace approximation that the preconditioner is built on, at the likeliest α."""
+    mode, basis = preconditioner.warm_start.mode, preconditioner.basis
+    variance = 1 / (preconditioner.eigenvalues + np.exp(-2 * mode.log_alpha))
+    covariance = (basis * variance) @ basis.T
+    return LaplaceApproximation(preconditioner.model.counts, mode.quality, covariance, mode.tie)
 
 
-def gathered(
+def counts_by_size(
     crowd: Crowd,
     truth: Truth,
     sizes: Iterable[int],
     rng: Generator,
     *,
-    prior: Prior,
+    prior: QualityPrior,
     before: Counts | None = None,
 ) -> Iterator[tuple[int, Counts]]:
-    """A study as it grows: its counts at each size, `before` included; the sizes ascend.
+    """The counts of a growing study at each size, `before` included; the sizes ascend.
 
     Where the judges run out of pairs, the last counts are smaller than the size. `prior` is that
-    of the posterior by which informative pairs are chosen, as a site that runs has it.
+    of the posterior by which informative pairs are chosen, as on a running site.
     """
-    panel, made, number = Panel(crowd, rng), list[Told](), 0
-    start = counted(truth.items, []) if before is None else before
-    standing = _Watched(crowd.policy, truth, prior)
+    queue, rounds, number = JudgeQueue(crowd, rng), list[CrowdAnswers](), 0
+    start = count_answers(truth.items, []) if before is None else before
+    tracker = _StateTracker(crowd.policy, truth, prior)
     for size in sizes:
         while number < size:
-            judges = panel.turn(size - number)
+            judges = queue.next_judges(size - number)
             if not judges:
-                yield size, start + counted(truth.items, made)
+                yield size, start + count_answers(truth.items, rounds)
                 return
-            told = asked(
+            latest = collect_answers(
                 judges, truth, rng, policy=crowd.policy, skip=crowd.skip,
-                random_share=crowd.random_share, standing=standing.of(start, made),
+                random_share=crowd.random_share, state=tracker.state(start, rounds),
             )  # fmt: skip
-            number += len(told.said)
-            made.append(told)
-        yield size, start + counted(truth.items, made)
+            number += len(latest.answer)
+            rounds.append(latest)
+        yield size, start + count_answers(truth.items, rounds)
 
 
-class _Watched:
-    """The standing of a study while it runs, renewed after every round as far as it is used."""
+class _StateTracker:
+    """The pairing state of a running study, renewed after every round as far as it is needed."""
 
-    def __init__(self, policy: str, truth: Truth, prior: Prior) -> None:
-        self.policy, self.items, self.prior = policy, truth.items, prior
-        self.ties, self.chart = truth.tie > 0, None
+    def __init__(self, policy: str, truth: Truth, prior: QualityPrior) -> None:
+        self.policy, self.items, self.prior = load_policy(policy), truth.items, prior
+        self.ties, self.preconditioner = truth.tie > 0, None
 
-    chart: Chart | None
+    preconditioner: PlainPreconditioner | None
 
-    def of(self, start: Counts, made: Sequence[Told]) -> Standing | None:
-        """What a policy may look at; None where it looks at nothing, or there is nothing."""
-        if self.policy == "uniform":
+    def state(self, start: Counts, rounds: Sequence[CrowdAnswers]) -> PairingState | None:
+        """What the policy needs; None where it needs nothing."""
+        if not self.policy.needs_state:
             return None
-        counts = start + counted(self.items, made)
-        if self.policy == "balanced" or not counts.comparisons:
-            return Standing.of(counts)
+        counts = start + count_answers(self.items, rounds)
+        if not self.policy.needs_posterior or not counts.comparisons:
+            return PairingState.of(counts)
         model = BradleyTerry(counts, self.prior)
         if not self.ties:
             model = replace(model, tie=None)
-        self.chart = refitted(model, self.chart)
-        seen = look(self.chart)
-        return Standing.of(seen.counts).with_worth(seen.mean, seen.covariance, seen.tie)
+        self.preconditioner = refit(model, self.preconditioner)
+        posterior = laplace_approximation(self.preconditioner)
+        return PairingState.of(posterior.counts).with_posterior(
+            posterior.mean, posterior.covariance, posterior.tie
+        )

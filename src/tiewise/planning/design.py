@@ -1,4 +1,4 @@
-"""StudyDesign: a study that is still to be made, and what is assumed of its items and judges."""
+"""StudyDesign: a planned study, and what is assumed of its items and judges."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from numpy.typing import NDArray
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
-from tiewise.model.bradley_terry import BradleyTerry, answer_probabilities
-from tiewise.model.quality_priors import Independent, Network, Prior
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.likelihood import answer_probabilities
+from tiewise.model.quality_priors import Independent, Network, QualityPrior
 from tiewise.model.scalar_priors import Exponential, Fixed
 from tiewise.model.simulate import Truth
-from tiewise.pairing.policies import POLICIES
-from tiewise.planning.crowd import AT_ONCE, Crowd
+from tiewise.pairing import POLICIES
+from tiewise.planning.crowd import MAX_CONCURRENT, Crowd
 
 Floats = NDArray[np.float64]
 
 SPREAD, TIE, TOP = 1.5, 0.5, 5
-FEWEST = 3
+MIN_ITEMS = 3
 """Items: of two there is one pair, and no ranking to plan for."""
-MOST_TIED = 0.9
+MAX_TIE_SHARE = 0.9
 NODES, SPREADS = 61, 200
 
 
-class Answered(NamedTuple):
-    """What judges say of a pair drawn at random: chances that add up to 1."""
+class AnswerProbabilities(NamedTuple):
+    """Probabilities of the answers to a pair drawn at random."""
 
     better: float
     tied: float
@@ -69,79 +70,79 @@ class StudyDesign:
         _refuse_groups(self)
         _refuse_numbers(self)
 
-    # What follows from it.
+    # Derived values.
 
     @cached_property
-    def priors(self) -> dict[str, Prior]:
+    def priors(self) -> dict[str, QualityPrior]:
         """The priors that are fitted, by name; that of the truth is the last."""
-        out: dict[str, Prior] = {"independent": Independent(self.items)}
+        out: dict[str, QualityPrior] = {"independent": Independent(self.items)}
         return out if self.graph is None else out | {"network": Network(self.graph)}
 
     @property
-    def prior(self) -> Prior:
+    def prior(self) -> QualityPrior:
         """The prior of the truth, which `tiewise fit` would take by itself."""
         return list(self.priors.values())[-1]
 
     @property
-    def best(self) -> int:
+    def top_count(self) -> int:
         """k of 'top k'."""
         return min(TOP, len(self.items) - 1) if self.top is None else self.top
 
     @cached_property
     def crowd(self) -> Crowd:
         """The judges."""
-        inside: dict[str, list[str]] = {}
+        members: dict[str, list[str]] = {}
         for item, group in zip(self.items, self.groups or self.items, strict=True):
-            inside.setdefault(group if self.knows is not None else "all", []).append(item)
-        parts = tuple(tuple(items) for items in inside.values())
+            members.setdefault(group if self.knows is not None else "all", []).append(item)
+        groups = tuple(tuple(items) for items in members.values())
         return Crowd(
-            parts, self.knows or len(parts), self.judges or AT_ONCE, self.per_judge, self.policy,
-            self.skip,
+            groups, self.knows or len(groups), self.judges or MAX_CONCURRENT, self.per_judge,
+            self.policy, self.skip,
         )  # fmt: skip
 
     @property
-    def begun(self) -> int:
+    def comparisons_so_far(self) -> int:
         """Comparisons that are there already."""
         return 0 if self.before is None else self.before.comparisons
 
     def truth(self, rng: Generator) -> Truth:
         """A truth as it is assumed to be, centred."""
         tie = Fixed(self.tie) if self.tie else None
-        drawn = Truth.drawn(self.prior, Fixed(self.spread), tie, rng)
-        return Truth(drawn.items, drawn.quality - drawn.quality.mean(), drawn.tie, drawn.variance)
+        truth = Truth.from_priors(self.prior, Fixed(self.spread), tie, rng)
+        return Truth(truth.items, truth.quality - truth.quality.mean(), truth.tie, truth.variance)
 
     def model(self, counts: Counts, prior: str) -> BradleyTerry:
         """The model that `tiewise fit` would take, with one of the priors."""
         tie = Exponential() if self.tie else None
         return BradleyTerry(counts, self.priors[prior], tie=tie)
 
-    def said(self) -> dict[str, Any]:
-        """All of it in plain values, for files; the map and judgements by their fingerprints."""
-        told = {
+    def settings(self) -> dict[str, Any]:
+        """All of it in plain values, for files; map and judgements by their digests."""
+        options = {
             name: getattr(self, name)
             for name in ("judges", "per_judge", "knows", "spread", "tie", "policy", "skip")
         }
         edges = None if self.graph is None else self.graph.edges.tolist()
-        land = hashlib.sha256(repr((self.items, edges, self.groups)).encode()).hexdigest()[:16]
+        digest = hashlib.sha256(repr((self.items, edges, self.groups)).encode()).hexdigest()[:16]
         before = None if self.before is None else self.before.digest()[:16]
         return {
             "items": len(self.items), "borders": None if edges is None else len(edges),
-            "top": self.best, **told, "fingerprint": land, "before": before,
+            "top": self.top_count, **options, "fingerprint": digest, "before": before,
         }  # fmt: skip
 
 
-def random_pair(prior: Prior, size: int, spread: float, tie: float) -> Answered:
-    """What judges say of a pair drawn at random, before anything is known of the items."""
+def random_pair(prior: QualityPrior, size: int, spread: float, tie: float) -> AnswerProbabilities:
+    """Probabilities of the answers to a random pair, before anything is known of the items."""
     return _averaged(_gaps(prior, size, spread), tie)
 
 
-def threshold(share: float, prior: Prior, size: int, spread: float) -> float:
+def tie_for_share(share: float, prior: QualityPrior, size: int, spread: float) -> float:
     """δ with which this share of random pairs is tied, before anything is known of the items."""
     from scipy.optimize import brentq
 
-    if not 0 <= share <= MOST_TIED:
+    if not 0 <= share <= MAX_TIE_SHARE:
         raise InputError(
-            f"a share of ties between 0 and {MOST_TIED} can be planned for, not {share:g}; "
+            f"a share of ties between 0 and {MAX_TIE_SHARE} can be planned for, not {share:g}; "
             "beyond, a comparison tells next to nothing"
         )
     if share == 0:
@@ -150,31 +151,31 @@ def threshold(share: float, prior: Prior, size: int, spread: float) -> float:
     return float(brentq(lambda tie: _averaged(gaps, tie).tied - share, 0.0, 100.0, xtol=1e-6))
 
 
-def _gaps(prior: Prior, size: int, spread: float) -> Floats:
+def _gaps(prior: QualityPrior, size: int, spread: float) -> Floats:
     """Differences in quality: standard deviations of pairs (rows) times nodes (columns)."""
     factor = prior.factor(size)
     square = np.eye(size) if factor is None else factor @ factor.T
     own = np.diag(square)
-    apart = (own[:, None] + own - 2 * square)[np.triu_indices(size, 1)]
-    # Pairs are many and much alike; their quantiles stand for them.
-    wide = np.sqrt(np.quantile(spread * apart.clip(0), (np.arange(SPREADS) + 0.5) / SPREADS))
-    return np.asarray(wide[:, None] * np.polynomial.hermite_e.hermegauss(NODES)[0])
+    squared = (own[:, None] + own - 2 * square)[np.triu_indices(size, 1)]
+    # Quantiles stand for the many pairs, which are much alike.
+    sd = np.sqrt(np.quantile(spread * squared.clip(0), (np.arange(SPREADS) + 0.5) / SPREADS))
+    return np.asarray(sd[:, None] * np.polynomial.hermite_e.hermegauss(NODES)[0])
 
 
-def _averaged(gaps: Floats, tie: float) -> Answered:
+def _averaged(gaps: Floats, tie: float) -> AnswerProbabilities:
     weight = np.polynomial.hermite_e.hermegauss(NODES)[1]
-    each = answer_probabilities(np.abs(gaps), np.asarray(float(tie)))
-    better, tied, worse = (float((part @ (weight / weight.sum())).mean()) for part in each)
-    return Answered(better, tied, worse)
+    probabilities = answer_probabilities(np.abs(gaps), np.asarray(float(tie)))
+    better, tied, worse = (float((part @ (weight / weight.sum())).mean()) for part in probabilities)
+    return AnswerProbabilities(better, tied, worse)
 
 
-# What cannot be.
+# Refusals.
 
 
 def _refuse_items(design: StudyDesign) -> None:
     items = design.items
-    if len(items) < FEWEST:
-        raise InputError(f"a study to plan has {FEWEST} items or more, not {len(items)}")
+    if len(items) < MIN_ITEMS:
+        raise InputError(f"a study to plan has {MIN_ITEMS} items or more, not {len(items)}")
     if len(set(items)) < len(items):
         raise InputError("item ids must be distinct; give each item one of its own")
     if design.graph is not None and design.graph.items != items:
@@ -185,18 +186,18 @@ def _refuse_items(design: StudyDesign) -> None:
             f"{strange!r} was compared and is not among the {len(items)} items; use the same ids"
         )
     if design.before is not None and not design.before.comparisons:
-        raise InputError("nothing has been compared yet; plan it as a new study, without --from")
+        raise InputError("nothing has been compared yet; plan it as a new study, without before=")
 
 
 def _refuse_judges(design: StudyDesign) -> None:
     if design.judges is None and design.per_judge is None:
         raise InputError(
-            "say how many judges there are (--judges), how many comparisons each makes "
-            "(--per-judge), or both"
+            "say how many judges there are (judges=), how many comparisons each makes "
+            "(per_judge=), or both"
         )
-    for name, number in {"--judges": design.judges, "--per-judge": design.per_judge}.items():
+    for name, number in {"judges": design.judges, "per_judge": design.per_judge}.items():
         if number is not None and number < 1:
-            raise InputError(f"{name} must be 1 or more, not {number}")
+            raise InputError(f"{name}= must be 1 or more, not {number}")
 
 
 def _refuse_groups(design: StudyDesign) -> None:
@@ -205,21 +206,21 @@ def _refuse_groups(design: StudyDesign) -> None:
     groups = set(design.groups or ())
     if len(groups) < 2:
         raise InputError(
-            "--knows speaks of groups, and none are known here; name their column of the map with "
-            "--group, or leave --knows out"
+            "knows= speaks of groups, and none are known here; name their column of the map with "
+            "group=, or leave knows= out"
         )
     if "" in groups:
         without = sum(group == "" for group in design.groups or ())
         raise InputError(
             f"{without} of {len(design.items)} items are in no group, so nobody would know them; "
-            "fill in the column of groups, or leave --knows out"
+            "fill in the column of groups, or leave knows= out"
         )
     if not 1 <= design.knows <= len(groups):
         raise InputError(f"a judge can know 1 to {len(groups)} of the groups, not {design.knows}")
     if design.knows == 1 and len(groups) == len(design.items):
         raise InputError(
             "every group has one item, so a judge who knows one group has nothing to compare; "
-            "let them know 2 or more (--knows)"
+            "let them know 2 or more (knows=)"
         )
 
 
@@ -228,22 +229,24 @@ def _refuse_numbers(design: StudyDesign) -> None:
         raise InputError(f"the spread must be a positive number, not {design.spread:g}")
     if not (np.isfinite(design.tie) and 0 <= design.tie <= 20):
         raise InputError(f"the tie tendency must be between 0 and 20, not {design.tie:g}")
-    if not 0 <= design.skip <= MOST_TIED:
-        raise InputError(f"judges may skip a share between 0 and {MOST_TIED}, not {design.skip:g}")
+    if not 0 <= design.skip <= MAX_TIE_SHARE:
+        raise InputError(
+            f"judges may skip a share between 0 and {MAX_TIE_SHARE}, not {design.skip:g}"
+        )
     if design.policy not in POLICIES:
         raise InputError(f"no pairing policy {design.policy!r}; there are {', '.join(POLICIES)}")
-    if not 1 <= design.best < len(design.items):
+    if not 1 <= design.top_count < len(design.items):
         raise InputError(
             f"the top must be 1 to {len(design.items) - 1} of {len(design.items)} items, "
-            f"not {design.best}"
+            f"not {design.top_count}"
         )
 
 
 def crowd_limit(crowd: Crowd, rng: Generator) -> Mapping[str, float]:
-    """What the pairs that judges know allow: comparisons of one, and of all in most studies."""
+    """Comparisons that the known pairs allow: of one judge, and of all in most studies."""
     pairs = crowd.pairs_known(rng) * (1 - crowd.skip)
     if crowd.per_judge is not None:
         return {"each": float(np.minimum(pairs, crowd.per_judge).mean()), "all": np.inf}
-    each, wide = float(pairs.mean()), float(pairs.std())
+    each, sd = float(pairs.mean()), float(pairs.std())
     # Nearly all studies get as far as this, whoever happens to come.
-    return {"each": each, "all": crowd.judges * each - 2 * wide * float(np.sqrt(crowd.judges))}
+    return {"each": each, "all": crowd.judges * each - 2 * sd * float(np.sqrt(crowd.judges))}

@@ -1,4 +1,4 @@
-"""The folder of a plan: begun, taken up again, and filled."""
+"""The folder of a plan: checked, and written."""
 
 from __future__ import annotations
 
@@ -10,35 +10,30 @@ from pathlib import Path
 from typing import Any
 
 from tiewise.errors import InputError
+from tiewise.jobs.folder import JOURNAL
 from tiewise.jobs.journal import Row
 from tiewise.jobs.tables import write_tables
-from tiewise.planning.plan import Answer, Plan
+from tiewise.planning.plan import Plan, Requirement
 from tiewise.planning.sentences import sentences
 
-JOURNAL, SIMULATIONS = "journal.jsonl", "simulations.parquet"
-WRITTEN = (
-    JOURNAL, SIMULATIONS, "timings.parquet", "plan.csv", "plan.json", "plan.png", "plan.svg",
-)  # fmt: skip
+SIMULATIONS = "simulations.parquet"
+FILES = (SIMULATIONS, "timings.parquet", "plan.csv", "plan.json", "plan.png", "plan.svg")
 
 
-def begin(folder: Path, *, force: bool = False) -> Path:
-    """The journal of a plan in a folder: a new one, or one to go on with unless forced."""
+def check_plan_folder(folder: Path, *, force: bool) -> None:
+    """Make the folder of a plan; refuse one that holds something else, unless `force`."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; name a folder for the plan (--out)")
-    journal = folder / JOURNAL
-    if folder.is_dir() and not journal.exists() and any(folder.iterdir()) and not force:
+        raise InputError(f"{folder} is a file; name a folder for the plan (out=)")
+    holds_plan = (folder / JOURNAL).exists()
+    if folder.is_dir() and not holds_plan and any(folder.iterdir()) and not force:
         raise InputError(
-            f"{folder} is not empty and holds no plan; name another folder (--out), or write into "
-            "it (--force)"
+            f"{folder} is not empty and holds no plan; name another folder (out=), or write into "
+            "it (force=True)"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if force:
-            for name in WRITTEN:
-                (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be written ({error.strerror}); name another") from error
-    return journal
 
 
 def write_plan(plan: Plan, folder: Path) -> list[Path]:
@@ -46,61 +41,63 @@ def write_plan(plan: Plan, folder: Path) -> list[Path]:
     from tiewise.planning.plot import plan_plot
     from tiewise.plots.canvas import save
 
-    write_tables(folder, plan.done, plan.heading(), results=SIMULATIONS)
+    write_tables(folder, plan.records, plan.heading(), results=SIMULATIONS)
     with (folder / "plan.csv").open("w", encoding="utf-8", newline="") as file:
         sheet = csv.DictWriter(file, list(plan.table[0]), lineterminator="\n")
         sheet.writeheader()
-        sheet.writerows({key: _short(value) for key, value in row.items()} for row in plan.table)
-    text = json.dumps(told(plan), indent=2, ensure_ascii=False, allow_nan=False)
+        sheet.writerows({key: _csv_cell(value) for key, value in row.items()} for row in plan.table)
+    text = json.dumps(plan_dict(plan), indent=2, ensure_ascii=False, allow_nan=False)
     (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
     figure = plan_plot(plan)
     for kind in ("png", "svg"):
         save(figure, folder / f"plan.{kind}")
-    return [folder / name for name in WRITTEN[1:]]
+    return [folder / name for name in FILES]
 
 
-def told(plan: Plan) -> dict[str, Any]:
-    """Everything about a plan as plain values."""
-    spent: dict[str, int] = {}
-    for one in plan.done:
-        phase = one.name.split(" ")[0]
-        spent[phase] = spent.get(phase, 0) + 1
+def plan_dict(plan: Plan) -> dict[str, Any]:
+    """A plan as plain values, for JSON."""
+    studies: dict[str, int] = {}
+    for record in plan.records:
+        phase = record.name.split(" ")[0]
+        studies[phase] = studies.get(phase, 0) + 1
     return {
         "settings": plan.heading(),
-        "answers": {prior: _answer(one) for prior, one in plan.answers.items()},
-        "so_far": dict(plan.now) or None,
-        "asked": plan.asked,
-        "comparisons_of_a_judge": _known(plan.reach["each"]),
+        "answers": {prior: _requirement_dict(one) for prior, one in plan.requirements.items()},
+        "so_far": dict(plan.current_reliability) or None,
+        "asked": plan.planned_comparisons,
+        "comparisons_of_a_judge": _finite(plan.reach["each"]),
         "table": [_plain(row) for row in plan.table],
-        "studies": spent,
+        "studies": studies,
         "failed": [{"name": one.name, "seed": one.seed, "error": one.error} for one in plan.failed],
         "words": sentences(plan),
     }
 
 
-def _answer(answer: Answer | None) -> dict[str, Any] | None:
-    if answer is None:
+def _requirement_dict(requirement: Requirement | None) -> dict[str, Any] | None:
+    if requirement is None:
         return None
-    figures = {
-        name: {"value": _known(one.value), "error": _known(one.error)}
-        for name, one in answer.figures.items()
+    measures = {
+        name: {"value": _finite(one.value), "error": _finite(one.error)}
+        for name, one in requirement.measures.items()
     }
     return {
-        "comparisons": answer.comparisons, "low": answer.low, "high": answer.high,
-        "relative_error": _known(answer.error), "nine_in_ten_reach": _known(answer.tenth),
-        "figures": figures,
+        "comparisons": requirement.comparisons, "low": requirement.low, "high": requirement.high,
+        "relative_error": _finite(requirement.error),
+        "nine_in_ten_reach": _finite(requirement.tenth_percentile), "figures": measures,
     }  # fmt: skip
 
 
 def _plain(row: Mapping[str, Any]) -> Row:
-    return {key: _known(value) if isinstance(value, float) else value for key, value in row.items()}
+    return {
+        key: _finite(value) if isinstance(value, float) else value for key, value in row.items()
+    }
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return round(value, 6) if isfinite(value) else None
 
 
-def _short(value: Any) -> Any:
+def _csv_cell(value: Any) -> Any:
     if isinstance(value, float):
         return f"{value:.6g}" if isfinite(value) else ""
     return str(value).lower() if isinstance(value, bool) else value

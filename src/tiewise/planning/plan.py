@@ -1,4 +1,4 @@
-"""A plan as a value: what was asked for, answers, curves, and the simulations behind them."""
+"""A plan as a value: its design, requirements, curves, and the simulations behind them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import floor, log10
 from typing import Any, NamedTuple
 
-from tiewise.jobs.journal import Done, Row
+from tiewise.jobs.journal import Row, TaskRecord
 from tiewise.planning.curves import Estimate
 from tiewise.planning.design import StudyDesign
 from tiewise.posterior.reliability import rounded
@@ -16,10 +16,11 @@ DRAWS = 1000
 """Draws of each posterior; fewer would not be quicker (docs/planning.md)."""
 
 
-class Answer(NamedTuple):
-    """The comparisons that a prior needs for the reliability wanted, and what they would give.
+class Requirement(NamedTuple):
+    """The comparisons that the target needs with a prior, and the accuracy at that number.
 
-    `low` to `high` is its 95 % interval; `tenth` the reliability that nine in ten studies reach.
+    `low` to `high` is its 95 % interval, `error` its relative standard error; nine in ten studies
+    reach the reliability `tenth_percentile`.
     """
 
     prior: str
@@ -27,68 +28,71 @@ class Answer(NamedTuple):
     low: int
     high: int
     error: float
-    figures: dict[str, Estimate]
-    tenth: float
+    measures: dict[str, Estimate]
+    tenth_percentile: float
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What came out: answers by prior (None: out of reach), curves, and what was simulated."""
+    """Requirements by prior (None: out of reach), curves, and the records of simulations.
+
+    `target` is the reliability that the study is to have.
+    """
 
     design: StudyDesign
-    wanted: float
+    target: float
     precision: float
     seed: int
-    answers: Mapping[str, Answer | None]
+    requirements: Mapping[str, Requirement | None]
     table: tuple[Row, ...]
-    now: Mapping[str, float]
+    current_reliability: Mapping[str, float]
     """Reliability of the judgements so far, by prior."""
     reach: Mapping[str, float]
     """How many comparisons a judge can make (`each`) and was simulated at most (`most`)."""
-    done: tuple[Done, ...] = field(repr=False)
+    records: tuple[TaskRecord, ...] = field(repr=False)
 
     @property
-    def asked(self) -> int | None:
-        """The comparisons that were thought of: judges times comparisons of each."""
-        return asked(self.design, self.reach)
+    def planned_comparisons(self) -> int | None:
+        """Judges times comparisons of each, where both are in the design."""
+        return planned_comparisons(self.design, self.reach)
 
     @property
-    def failed(self) -> tuple[Done, ...]:
-        """Simulated studies that came to nothing."""
-        return tuple(one for one in self.done if one.error is not None)
+    def failed(self) -> tuple[TaskRecord, ...]:
+        """Simulated studies that failed."""
+        return tuple(one for one in self.records if one.error is not None)
 
     def heading(self) -> dict[str, Any]:
-        """What was asked for, as files keep it."""
-        return heading(self.design, self.wanted, self.precision, self.seed)
+        """The settings, as files have them."""
+        return plan_heading(self.design, self.target, self.precision, self.seed)
 
 
-def heading(design: StudyDesign, wanted: float, precision: float, seed: int) -> dict[str, Any]:
-    """What a plan depends on."""
+def plan_heading(design: StudyDesign, target: float, precision: float, seed: int) -> dict[str, Any]:
+    """The settings that a plan depends on, as journal and files have them."""
     return {
-        "what": "plan", **design.said(), "reliability": wanted, "precision": precision,
+        "what": "plan", **design.settings(), "reliability": target, "precision": precision,
         "seed": seed, "draws": DRAWS,
     }  # fmt: skip
 
 
-def asked(design: StudyDesign, reach: Mapping[str, float]) -> int | None:
-    """Judges times comparisons of each, as far as a judge has pairs; None: not both are given."""
+def planned_comparisons(design: StudyDesign, reach: Mapping[str, float]) -> int | None:
+    """Judges times comparisons of each, as far as a judge has pairs; None without both."""
     if design.judges is None or design.per_judge is None:
         return None
     return round(design.judges * min(design.per_judge, reach["each"]))
 
 
-def neat(number: float, digits: int) -> int:
-    """The nearest number with so many digits that count."""
+def round_significant(number: float, digits: int) -> int:
+    """The nearest number with so many significant digits."""
     unit: int = 10 ** max(floor(log10(max(number, 1))) - digits + 1, 0)
     return max(round(number / unit), 1) * unit
 
 
-def up(number: float) -> int:
-    """Up to two digits that count."""
+def round_up(number: float) -> int:
+    """Up to two significant digits."""
     return rounded(number)
 
 
-def down(number: float) -> int:
-    """Down to two digits that count."""
+def round_down(number: float) -> int:
+    """Down to two significant digits."""
     unit: int = 10 ** max(floor(log10(max(number, 1))) - 1, 0)
     return floor(number / unit + 1e-6) * unit

@@ -1,4 +1,4 @@
-"""A plan as a picture: what more comparisons bring."""
+"""The figure of a plan: accuracy against comparisons."""
 
 from __future__ import annotations
 
@@ -7,44 +7,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiewise.geo.colours import EDGE, HIGH, INK, LOW
 from tiewise.jobs.journal import Row
 from tiewise.planning.plan import Plan
-from tiewise.plots.canvas import (
-    HIGH,
-    INK,
-    LINE,
-    LOW,
-    Block,
-    Margins,
-    heading,
-    notes,
-    page,
-    plot,
-    styled,
-    write,
-)  # fmt: skip
+from tiewise.plots.canvas import Block, Margins, heading, notes, page, panel, styled, text_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = {"independent": HIGH, "network": LOW}
-CALLED = {"independent": "each item by itself", "network": "with its neighbours (network prior)"}
-MARKS = {"independent": "o", "network": "s"}
+PRIOR_LABELS = {
+    "independent": "each item by itself",
+    "network": "with its neighbours (network prior)",
+}
+MARKERS = {"independent": "o", "network": "s"}
 
 
 @styled
 def plan_plot(plan: Plan) -> Figure:
     """Reliability, error of ranks and the top found against comparisons, with their errors."""
-    items, top = len(plan.design.items), plan.design.best
+    items, top = len(plan.design.items), plan.design.top_count
     more = " more" if plan.design.before is not None else ""
     return page(
-        heading(f"What{more} comparisons bring", _under(plan)),
+        heading(f"What{more} comparisons bring", _subtitle(plan)),
         *([_legend(plan)] if len(plan.design.priors) > 1 else []),
-        plot(170, lambda axes: _curve(axes, plan, "reliability", "reliability"), _margins(18)),
-        plot(140, lambda axes: _curve(axes, plan, "rank_error", f"ranks off by, of {items}"),
+        panel(170, lambda axes: _curve(axes, plan, "reliability", "reliability"), _margins(18)),
+        panel(140, lambda axes: _curve(axes, plan, "rank_error", f"ranks off by, of {items}"),
              _margins(18)),
-        plot(160, lambda axes: _curve(axes, plan, "top_share", f"share of top {top} found"),
+        panel(160, lambda axes: _curve(axes, plan, "top_share", f"share of top {top} found"),
              _margins(38)),
         notes(
             "Vertical lines: what is recommended. Bands: 95 % Monte Carlo intervals of the "
@@ -53,12 +44,12 @@ def plan_plot(plan: Plan) -> Figure:
     )  # fmt: skip
 
 
-def _under(plan: Plan) -> str:
+def _subtitle(plan: Plan) -> str:
     parts = []
-    for prior, answer in plan.answers.items():
-        number = "out of reach" if answer is None else f"about {answer.comparisons:,}"
+    for prior, requirement in plan.requirements.items():
+        number = "out of reach" if requirement is None else f"about {requirement.comparisons:,}"
         parts.append(f"{number}{' (network prior)' if prior == 'network' else ''}")
-    return f"For a reliability of {plan.wanted:.2f}: {', '.join(parts)}"
+    return f"For a reliability of {plan.target:.2f}: {', '.join(parts)}"
 
 
 def _margins(below: float) -> Margins:
@@ -75,10 +66,10 @@ def _legend(plan: Plan) -> Block:
             figure.add_artist(
                 Line2D(
                     [12 / wide, 23 / wide, 34 / wide], [(y + 3.5) / high] * 3, linewidth=2,
-                    color=COLOURS[prior], marker=MARKS[prior], markersize=4.5, markevery=[1],
+                    color=COLOURS[prior], marker=MARKERS[prior], markersize=4.5, markevery=[1],
                 )
             )  # fmt: skip
-            write(figure, 40, y, CALLED[prior], size=10, color=INK)
+            text_at(figure, 40, y, PRIOR_LABELS[prior], size=10, color=INK)
 
     return Block(14 * len(plan.design.priors) + 8, draw)
 
@@ -86,12 +77,14 @@ def _legend(plan: Plan) -> Block:
 def _curve(axes: Axes, plan: Plan, figure: str, label: str) -> None:
     for prior in plan.design.priors:
         rows = [row for row in plan.table if row["prior"] == prior]
-        _drawn(axes, rows, figure, prior)
-        answer = plan.answers[prior]
-        if answer is not None:
-            axes.axvline(answer.comparisons, color=COLOURS[prior], linewidth=0.9, linestyle=":")
+        _draw_line(axes, rows, figure, prior)
+        requirement = plan.requirements[prior]
+        if requirement is not None:
+            axes.axvline(
+                requirement.comparisons, color=COLOURS[prior], linewidth=0.9, linestyle=":"
+            )
     if figure == "reliability":
-        axes.axhline(plan.wanted, color=LINE, linewidth=0.9, linestyle="--")
+        axes.axhline(plan.target, color=EDGE, linewidth=0.9, linestyle="--")
     axes.set_xscale("log")
     axes.set_ylabel(label)
     axes.set_ylim(0, 1.02 if figure != "rank_error" else None)
@@ -100,14 +93,14 @@ def _curve(axes: Axes, plan: Plan, figure: str, label: str) -> None:
     _ticks(axes, plan, labelled=figure == "top_share")
 
 
-def _drawn(axes: Axes, rows: Sequence[Row], figure: str, prior: str) -> None:
+def _draw_line(axes: Axes, rows: Sequence[Row], figure: str, prior: str) -> None:
     size = [row["comparisons"] for row in rows]
     value = np.array([row[figure] for row in rows], float)
     error = np.array([row[f"{figure}_error"] for row in rows], float)
     error = 1.96 * np.where(np.isfinite(error), error, 0.0)
     colour = COLOURS[prior]
     axes.fill_between(size, value - error, value + error, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(size, value, color=colour, linewidth=1.8, marker=MARKS[prior], markersize=4)
+    axes.plot(size, value, color=colour, linewidth=1.8, marker=MARKERS[prior], markersize=4)
 
 
 def _ticks(axes: Axes, plan: Plan, *, labelled: bool) -> None:

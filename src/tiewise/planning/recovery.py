@@ -1,4 +1,4 @@
-"""A posterior beside the truth it was simulated from."""
+"""A posterior against the truth it was simulated from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tiewise.engines.transport import Transport
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.posterior.fit import explored
+from tiewise.posterior.fit import run_engine
 from tiewise.posterior.summaries import ranks
 from tiewise.progress import no_progress
 
@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 DRAWS = 2000
 
 
-class Found(NamedTuple):
-    """Draws of a posterior in a row: centred qualities (draws, items), threshold, variance."""
+class PosteriorSample(NamedTuple):
+    """Draws of all chains: centred qualities (draws, items), threshold, variance."""
 
     quality: Floats
     tie: Floats
@@ -33,15 +33,17 @@ class Found(NamedTuple):
         return out
 
 
-def found(model: BradleyTerry, source: SeedSequence, draws: int = DRAWS) -> Found:
-    """The posterior as Transport finds it, on one thread: other tasks have the other cores."""
-    _, drawn = explored(model, Transport(draws=draws, threads=1), source, no_progress)
-    flat = drawn.quality.reshape(-1, model.size)
+def sample_posterior(
+    model: BradleyTerry, seed: SeedSequence, draws: int = DRAWS
+) -> PosteriorSample:
+    """Draws of the posterior by Transport, on one thread: other tasks have the other cores."""
+    _, sample = run_engine(model, Transport(draws=draws, threads=1), seed, no_progress)
+    flat = sample.quality.reshape(-1, model.size)
     centred = flat - flat.mean(axis=1, keepdims=True)
-    return Found(centred, drawn.tie.ravel(), drawn.variance.ravel())
+    return PosteriorSample(centred, sample.tie.ravel(), sample.variance.ravel())
 
 
-def held(draws: Floats, truth: Floats | float, level: float) -> Floats:
+def interval_covers(draws: Floats, truth: Floats | float, level: float) -> Floats:
     """Whether the central interval of this probability holds the truth, for each parameter."""
     low, high = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2), axis=0)
     out: Floats = ((low <= truth) & (truth <= high)).astype(float)
@@ -60,13 +62,13 @@ def rmse(estimate: Floats, truth: Floats) -> float:
 
 
 def correlation(one: Floats, two: Floats) -> float:
-    """Pearson's; 0 where one of them does not vary, and so tells nothing of the other."""
+    """Pearson's correlation; 0 where one of them does not vary."""
     a, b = one - one.mean(), two - two.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > 0 else 0.0
 
 
-def places(values: Floats) -> Floats:
-    """Rank of every value, 1 the highest; equal ones in the order they came."""
+def rank_positions(values: Floats) -> Floats:
+    """The rank of every value, 1 the highest; equal ones in their order."""
     out: Floats = ranks(values[None])[0].astype(np.float64)
     return out

@@ -1,4 +1,4 @@
-"""A plan in words that a researcher reads."""
+"""A plan in sentences for a researcher."""
 
 from __future__ import annotations
 
@@ -7,50 +7,54 @@ from math import ceil, isfinite
 
 from tiewise.planning.curves import Estimate
 from tiewise.planning.design import random_pair
-from tiewise.planning.plan import Answer, Plan
+from tiewise.planning.plan import Plan, Requirement
+from tiewise.text import percent, quantity
 
-WITH = {"independent": "", "network": "with the network prior "}
+PRIOR_PHRASES = {"independent": "", "network": "with the network prior "}
 
 
 def sentences(plan: Plan) -> list[str]:
-    """Everything that is said, most important first."""
+    """All sentences, the most important first."""
     return [
-        *_needed(plan), *_thought_of(plan), *_given(plan), _meaning(plan), _assumed(plan),
-        *_beware(plan),
+        *_required(plan), *_as_designed(plan), *_accuracy(plan), _meaning(plan),
+        _assumptions(plan), *_cautions(plan),
     ]  # fmt: skip
 
 
 # How many.
 
 
-def _needed(plan: Plan) -> Iterator[str]:
-    design, wanted = plan.design, f"{plan.wanted:.2f}"
+def _required(plan: Plan) -> Iterator[str]:
+    design, target = plan.design, f"{plan.target:.2f}"
     if design.before is not None:
         yield (
-            f"So far there are {_comparisons(design.begun)}: "
+            f"So far there are {quantity(design.comparisons_so_far, 'comparison')}: "
             + "reliability "
-            + ", and ".join(f"{_share(r)} {WITH[p]}".strip() for p, r in plan.now.items())
+            + ", and ".join(
+                f"{_share(r)} {PRIOR_PHRASES[p]}".strip()
+                for p, r in plan.current_reliability.items()
+            )
             + "."
         )
-    reached = [answer for answer in plan.answers.values() if answer is not None]
+    reached = [need for need in plan.requirements.values() if need is not None]
     more = " more" if design.before is not None else ""
-    parts = [_number(plan, answer, first=k == 0, more=more) for k, answer in enumerate(reached)]
+    parts = [_number(plan, need, first=k == 0, more=more) for k, need in enumerate(reached)]
     if parts:
-        yield f"For a reliability of {wanted} collect {'; '.join(parts)}."
-    for prior, answer in plan.answers.items():
-        if answer is None:
+        yield f"For a reliability of {target} collect {'; '.join(parts)}."
+    for prior, need in plan.requirements.items():
+        if need is None:
             yield _out_of_reach(plan, prior)
 
 
-def _number(plan: Plan, answer: Answer, *, first: bool, more: str) -> str:
+def _number(plan: Plan, need: Requirement, *, first: bool, more: str) -> str:
     noun = f"{more} comparisons" if first else more
-    between = f"between {answer.low:,} and {answer.high:,}"
-    who = _judges(plan, answer.comparisons)
-    return f"{WITH[answer.prior]}about {answer.comparisons:,}{noun} ({between}): {who}"
+    between = f"between {need.low:,} and {need.high:,}"
+    who = _judges(plan, need.comparisons)
+    return f"{PRIOR_PHRASES[need.prior]}about {need.comparisons:,}{noun} ({between}): {who}"
 
 
 def _judges(plan: Plan, comparisons: int) -> str:
-    """Who makes so many comparisons."""
+    """How many judges make so many comparisons."""
     each, judges = plan.design.per_judge, plan.design.judges
     if each is None:
         assert judges is not None
@@ -59,83 +63,83 @@ def _judges(plan: Plan, comparisons: int) -> str:
         return f"each of {judges:,} judges answers {ceil(comparisons / judges):,}"
     number = ceil(comparisons / min(each, plan.reach["each"]))
     if plan.reach["each"] < each:
-        return f"{_people(number)} at about {plan.reach['each']:.0f} each"
-    return f"{_people(number)} at {each:,} each"
+        return f"{quantity(number, 'judge')} at about {plan.reach['each']:.0f} each"
+    return f"{quantity(number, 'judge')} at {each:,} each"
 
 
 def _out_of_reach(plan: Plan, prior: str) -> str:
-    which = f"{WITH[prior]}a" if WITH[prior] else "a"
-    if plan.now.get(prior, 0.0) >= plan.wanted:
-        return f"{which.capitalize()} reliability of {plan.wanted:.2f} is there already."
+    which = f"{PRIOR_PHRASES[prior]}a" if PRIOR_PHRASES[prior] else "a"
+    if plan.current_reliability.get(prior, 0.0) >= plan.target:
+        return f"{which.capitalize()} reliability of {plan.target:.2f} is there already."
     last = [row for row in plan.table if row["prior"] == prior][-1]
     there = f"{last['comparisons']:,} comparisons, where it is {_share(last['reliability'])}"
     if plan.reach["all"] <= last["comparisons"] * 1.05:
         judges = plan.design.judges or 0
         return (
-            f"{which.capitalize()} reliability of {plan.wanted:.2f} is out of reach: no pair is "
-            f"left for {_people(judges)} after about {there}. Ask more judges, or such as know "
-            "more."
+            f"{which.capitalize()} reliability of {plan.target:.2f} is out of reach: no pair is "
+            f"left for {quantity(judges, 'judge')} after about {there}. Ask more judges, or such "
+            "as know more."
         )
     return (
-        f"{which.capitalize()} reliability of {plan.wanted:.2f} is out of reach: it takes more "
+        f"{which.capitalize()} reliability of {plan.target:.2f} is out of reach: it takes more "
         f"than {there}. Items as alike as this are hard to rank; settle for less "
         "(--reliability), or for the top few."
     )
 
 
-# What it gives.
+# The accuracy.
 
 
-def _thought_of(plan: Plan) -> Iterator[str]:
-    asked, design = plan.asked, plan.design
-    if asked is None:
+def _as_designed(plan: Plan) -> Iterator[str]:
+    planned, design = plan.planned_comparisons, plan.design
+    if planned is None:
         return
-    rows = [row for row in plan.table if row["comparisons"] == asked and not row["recommended"]]
+    rows = [row for row in plan.table if row["comparisons"] == planned and not row["recommended"]]
     if not rows:
         return
     parts = [
         f"{_with_error(Estimate(row['reliability'], row['reliability_error']))} "
-        f"{WITH[row['prior']]}".strip()
+        f"{PRIOR_PHRASES[row['prior']]}".strip()
         for row in rows
     ]
     more = " more" if design.before is not None else ""
     yield (
-        f"Your {_people(design.judges or 0)} at {design.per_judge:,} each make {asked:,}{more}: "
-        f"reliability {', and '.join(parts)}."
+        f"Your {quantity(design.judges or 0, 'judge')} at {design.per_judge:,} each make "
+        f"{planned:,}{more}: reliability {', and '.join(parts)}."
     )
 
 
-def _given(plan: Plan) -> Iterator[str]:
-    """What the results will be like at the number recommended, with the best prior there is."""
-    reached = [answer for answer in plan.answers.values() if answer is not None]
-    if not reached or not isfinite(reached[-1].figures["rank_error"].value):
+def _accuracy(plan: Plan) -> Iterator[str]:
+    """The accuracy at the recommended number, with the best prior there is."""
+    reached = [need for need in plan.requirements.values() if need is not None]
+    if not reached or not isfinite(reached[-1].measures["rank_error"].value):
         return
-    answer, items, top = reached[-1], len(plan.design.items), plan.design.best
-    told = {name: one.value for name, one in answer.figures.items()}
-    total = answer.comparisons + plan.design.begun
+    need, items, top = reached[-1], len(plan.design.items), plan.design.top_count
+    means = {name: one.value for name, one in need.measures.items()}
+    total = need.comparisons + plan.design.comparisons_so_far
     yield (
-        f"At {total:,} comparisons {WITH[answer.prior]}the rank of an item is off by "
-        f"{told['rank_error']:.1f} of {items} places on average, {top * told['top_share']:.1f} of "
-        f"the true top {top} are among the {top} ranked highest, and 95 % intervals are "
-        f"{told['width']:.1f} wide ({told['rank_width']:.0f} ranks) and hold the truth "
-        f"{100 * told['covered']:.0f} % of the time."
+        f"At {total:,} comparisons {PRIOR_PHRASES[need.prior]}the rank of an item is off by "
+        f"{means['rank_error']:.1f} of {items} places on average, {top * means['top_share']:.1f} "
+        f"of the true top {top} are among the {top} ranked highest, and 95 % intervals are "
+        f"{means['width']:.1f} wide ({means['rank_width']:.0f} ranks) and hold the truth "
+        f"{percent(means['covered'])} of the time."
     )
-    if isfinite(answer.tenth):
+    if isfinite(need.tenth_percentile):
         yield (
             f"That is on average: nine in ten such studies have a reliability of "
-            f"{answer.tenth:.2f} or more."
+            f"{need.tenth_percentile:.2f} or more."
         )
 
 
 def _meaning(plan: Plan) -> str:
-    share = plan.wanted
+    share = plan.target
     return (
-        f"A reliability of {share:.2f} means that {100 * share:.0f} % of the variance between "
+        f"A reliability of {share:.2f} means that {percent(share)} of the variance between "
         f"items is known; estimates then correlate with the truth at about {share**0.5:.2f}."
     )
 
 
-def _assumed(plan: Plan) -> str:
+def _assumptions(plan: Plan) -> str:
     design = plan.design
     if design.before is not None:
         return (
@@ -143,15 +147,15 @@ def _assumed(plan: Plan) -> str:
             "qualities are anything that the judgements so far leave open."
         )
     pair = random_pair(design.prior, len(design.items), design.spread, design.tie)
-    ties = f", call them equal {100 * pair.tied:.0f} %" if design.tie else ""
+    ties = f", call them equal {percent(pair.tied)}" if design.tie else ""
     return (
-        f"Assumed: of two items at random judges choose the better {100 * pair.better:.0f} % of "
-        f"the time{ties}, and choose the worse {100 * pair.worse:.0f} % "
+        f"Assumed: of two items at random judges choose the better {percent(pair.better)} of "
+        f"the time{ties}, and choose the worse {percent(pair.worse)} "
         f"(--spread {design.spread:g}, --tie-tendency {design.tie:.3g}); all judge by one scale."
     )
 
 
-def _beware(plan: Plan) -> Iterator[str]:
+def _cautions(plan: Plan) -> Iterator[str]:
     design, each = plan.design, plan.reach["each"]
     if design.per_judge is not None and each < design.per_judge:
         whose = f" who knows {design.knows} of the groups" if design.knows else ""
@@ -164,36 +168,28 @@ def _beware(plan: Plan) -> Iterator[str]:
             "Judges who know one group never compare its items with those of another, so how the "
             "groups stand to each other stays unknown; let judges know 2 or more."
         )
-    for answer in plan.answers.values():
-        if answer is not None and answer.error > 1.25 * plan.precision:
+    for need in plan.requirements.values():
+        if need is not None and need.error > 1.25 * plan.precision:
             yield (
-                f"The number {WITH[answer.prior] or 'with the independent prior '}is known to "
-                f"{100 * min(answer.error, 1.0):.0f} % only: the simulations allowed are spent."
+                f"The number {PRIOR_PHRASES[need.prior] or 'with the independent prior '}is known "
+                f"to {percent(min(need.error, 1.0))} only: the simulations allowed are spent."
             )
     if plan.failed:
         one = plan.failed[0]
         yield (
-            f"{len(plan.failed)} of {len(plan.done)} simulated studies failed and were left out, "
-            f"such as {one.name!r} (seed {one.seed}): {one.error}."
+            f"{len(plan.failed)} of {len(plan.records)} simulated studies failed and were left "
+            f"out, such as {one.name!r} (seed {one.seed}): {one.error}."
         )
 
 
 def _with_error(one: Estimate) -> str:
-    return f"{one.value:.2f} ± {upwards(one.error, 2):.2f}"
+    return f"{one.value:.2f} ± {round_error_up(one.error, 2):.2f}"
 
 
-def upwards(error: float, decimals: int) -> float:
-    """An error rounded up: one that is there is not told as 0."""
+def round_error_up(error: float, decimals: int) -> float:
+    """An error rounded up, so that a positive one is not shown as 0."""
     return ceil(error * 10**decimals - 1e-9) / 10**decimals if isfinite(error) else error
 
 
 def _share(value: float) -> str:
     return f"{value:.2f}"
-
-
-def _people(number: int) -> str:
-    return "1 judge" if number == 1 else f"{number:,} judges"
-
-
-def _comparisons(number: int) -> str:
-    return "1 comparison" if number == 1 else f"{number:,} comparisons"

@@ -1,4 +1,4 @@
-"""A plan told on a terminal: a table for each prior, and words."""
+"""A plan on a terminal: a table for each prior, and sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tiewise.jobs.journal import Row
 from tiewise.planning.plan import Plan
-from tiewise.planning.sentences import sentences, upwards
+from tiewise.planning.sentences import round_error_up, sentences
+from tiewise.text import percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,41 +17,41 @@ if TYPE_CHECKING:
 
 WIDE = 108
 """Columns of a terminal from which on there is room for everything."""
-CALLED = {
+PRIOR_TITLES = {
     "independent": "Each item by itself (independent prior)",
     "network": "Each item with its neighbours (network prior)",
 }
 
 
-class Column(NamedTuple):
-    """A figure as it is told: its heading, and how many decimals it has."""
+class MeasureColumn(NamedTuple):
+    """A column of the table: its measure, heading and number of decimals."""
 
-    figure: str
+    measure: str
     heading: str
     decimals: int = 2
     percent: bool = False
 
 
-def columns(plan: Plan, *, wide: bool) -> list[Column]:
-    """What a table shows; plan.csv has all."""
-    top = plan.design.best
+def columns(plan: Plan, *, wide: bool) -> list[MeasureColumn]:
+    """The columns of a table; plan.csv has all measures."""
+    top = plan.design.top_count
     shown = [
-        Column("reliability", "reliability"),
-        Column("rank_correlation", "rank corr."),
-        Column("rank_error", "ranks off", 1),
-        Column("top_share", f"top {top} found", percent=True),
-        Column("width", "95 % width"),
+        MeasureColumn("reliability", "reliability"),
+        MeasureColumn("rank_correlation", "rank corr."),
+        MeasureColumn("rank_error", "ranks off", 1),
+        MeasureColumn("top_share", f"top {top} found", percent=True),
+        MeasureColumn("width", "95 % width"),
     ]
     more = [
-        Column("all_top", f"all of top {top}", percent=True),
-        Column("rank_width", "rank width", 1),
-        Column("covered", "hold truth", percent=True),
+        MeasureColumn("all_top", f"all of top {top}", percent=True),
+        MeasureColumn("rank_width", "rank width", 1),
+        MeasureColumn("covered", "hold truth", percent=True),
     ]
     return shown + (more if wide else [])
 
 
-def tell(plan: Plan, console: Console | None = None) -> None:
-    """Print the table and the words."""
+def print_plan(plan: Plan, console: Console | None = None) -> None:
+    """Print the tables and the sentences."""
     from rich.console import Console
     from rich.text import Text
 
@@ -58,7 +59,7 @@ def tell(plan: Plan, console: Console | None = None) -> None:
     for prior in plan.design.priors:
         rows = [row for row in plan.table if row["prior"] == prior]
         if len(plan.design.priors) > 1:
-            console.print(Text(CALLED[prior]))
+            console.print(Text(PRIOR_TITLES[prior]))
         console.print(_table(rows, columns(plan, wide=console.width >= WIDE), plan))
         console.print()
     console.print(Text("± standard error of the simulation; * what is recommended."))
@@ -67,7 +68,7 @@ def tell(plan: Plan, console: Console | None = None) -> None:
         console.print(Text(sentence))
 
 
-def _table(rows: Sequence[Row], shown: Sequence[Column], plan: Plan) -> Table:
+def _table(rows: Sequence[Row], shown: Sequence[MeasureColumn], plan: Plan) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -82,12 +83,14 @@ def _table(rows: Sequence[Row], shown: Sequence[Column], plan: Plan) -> Table:
     return table
 
 
-def _cell(row: Row, column: Column) -> str:
-    value, error = row[column.figure], row[f"{column.figure}_error"]
+def _cell(row: Row, column: MeasureColumn) -> str:
+    value, error = row[column.measure], row[f"{column.measure}_error"]
     if not isfinite(value):
         return "–"
     if column.percent:
-        wide = f" ±{upwards(100 * error, 0):.0f}" if isfinite(error) else ""
-        return f"{100 * value:.0f} %{wide}"
-    wide = f" ±{upwards(error, column.decimals):.{column.decimals}f}" if isfinite(error) else ""
+        wide = f" ±{round_error_up(100 * error, 0):.0f}" if isfinite(error) else ""
+        return f"{percent(value)}{wide}"
+    wide = (
+        f" ±{round_error_up(error, column.decimals):.{column.decimals}f}" if isfinite(error) else ""
+    )
     return f"{value:.{column.decimals}f}{wide}"

@@ -1,7 +1,7 @@
-"""The paper that pictures are drawn on: colours, letters, headings, and how a picture is kept.
+"""The page on which plots are drawn: style, blocks, text, and saving.
 
-A picture is a page of blocks from top to bottom, laid out in points. It is five inches wide, so
-that its letters can still be read on a phone, or printed as wide as a column.
+A plot is a page of blocks from top to bottom, laid out in points. It is five inches wide, so that
+its text is legible on a phone, or printed as wide as a column.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from unicodedata import category
 
 import pandas as pd
 
-from tiewise.report.answer import labels, one_line
+from tiewise.geo.colours import EDGE, INK, MUTED
+from tiewise.posterior.phrases import item_labels
+from tiewise.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,32 +32,26 @@ WIDTH, MARGIN = 360.0, 10.0
 INNER = WIDTH - 2 * MARGIN
 TITLE, TEXT, SMALL, ROW = 13.0, 10.5, 10.0, 9.5
 WIDEST_LABEL = 0.5 * INNER
-LEADING = 13.0  # from one line of small letters to the next
+LINE_HEIGHT = 13.0  # of small text
 DPI = 200
-
-HIGH, LOW, NEITHER = "#b2182b", "#2166ac", "#6b6b6b"
-INK, QUIET, LINE = "#222222", "#595959", "#8c8c8c"
-SEVERAL = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#a08a00",
-)  # fmt: skip
 
 STYLE: dict[str, Any] = {
     "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT,
     "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "axes.titlelocation": "left",
-    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": LINE,
-    "xtick.color": LINE, "ytick.color": LINE, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
+    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": EDGE,
+    "xtick.color": EDGE, "ytick.color": EDGE, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
     "axes.spines.top": False, "axes.spines.right": False, "hatch.linewidth": 0.7,
     "svg.hashsalt": "tiewise", "svg.fonttype": "path",
 }  # fmt: skip
 
-UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Zs")  # kinds of letters that leave no mark
+INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # Unicode categories of characters without a glyph
 
 Options = ParamSpec("Options")
 
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Our letters and lines, whatever a user has set; only the font remains theirs."""
+    """Our own matplotlib settings, whatever a user has set; only the font remains theirs."""
     import matplotlib as mpl
     from matplotlib.style import context
 
@@ -64,37 +60,38 @@ def style() -> Iterator[None]:
         yield
 
 
-def styled(picture: Callable[Options, Figure]) -> Callable[Options, Figure]:
-    """A picture drawn in our style."""
+def styled(plot: Callable[Options, Figure]) -> Callable[Options, Figure]:
+    """A plot function that draws with `style`."""
 
-    @wraps(picture)
-    def drawn(*args: Options.args, **options: Options.kwargs) -> Figure:
+    @wraps(plot)
+    def styled_plot(*args: Options.args, **options: Options.kwargs) -> Figure:
         with style():
-            return picture(*args, **options)
+            return plot(*args, **options)
 
-    return drawn
+    return styled_plot
 
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure, the same bytes for the same figure."""
-    path, kept = Path(path), BytesIO()
+    path, file = Path(path), BytesIO()
     kind = path.suffix.removeprefix(".")
-    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {"Software": None})
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {"Software": None})
     with style(), warnings.catch_warnings():
-        # A letter that no font has is drawn as a box; a line about it would tell nobody what to do.
+        # A missing glyph is drawn as a box; the warning would not help anybody.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(kept, format=kind, dpi=DPI, metadata=dateless)
-    path.write_bytes(_lighter(kept.getvalue()) if kind == "svg" else kept.getvalue())
+        figure.savefig(file, format=kind, dpi=DPI, metadata=metadata)
+    data = file.getvalue()
+    path.write_bytes(_compact_svg(data) if kind == "svg" else data)
 
 
-def _lighter(svg: bytes) -> bytes:
-    """A drawing whose paths are written to the hundredth of a point: half as heavy."""
-    return re.sub(rb'(?<= d=")[^"]*', lambda path: _shorter(path[0]), svg)
+def _compact_svg(svg: bytes) -> bytes:
+    """An SVG file with its paths written to the hundredth of a point: half the size."""
+    return re.sub(rb'(?<= d=")[^"]*', lambda path: _compact_path(path[0]), svg)
 
 
-def _shorter(path: bytes) -> bytes:
+def _compact_path(path: bytes) -> bytes:
     short = re.sub(rb"-?\d+\.\d{3,}", lambda number: b"%g" % round(float(number[0]), 2), path)
-    # From line to line the letter need not be said again; after a curve it must.
+    # The command of a line need not be repeated for the next line; after a curve it must.
     return short if b"Q" in path or b"C" in path else short.replace(b" \nL ", b" ")
 
 
@@ -102,14 +99,14 @@ def _shorter(path: bytes) -> bytes:
 
 
 class Block(NamedTuple):
-    """A part of a page: how high it is, and how it is drawn above a line so many points up."""
+    """A part of a page: its height, and a function that draws it above a line (in points)."""
 
     height: float
     draw: Callable[[Figure, float], None]
 
 
 def page(*blocks: Block) -> Figure:
-    """Blocks one below the other."""
+    """A figure of blocks one below the other."""
     from matplotlib.figure import Figure
 
     # Whole points, so that what is round on the page is round, and short, in the file.
@@ -122,62 +119,65 @@ def page(*blocks: Block) -> Figure:
     return figure
 
 
-def place(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
+def axes_at(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
     """Axes at this place of the page, in points."""
     wide, high = figure.get_size_inches() * 72
     return figure.add_axes((left / wide, bottom / high, width / wide, height / high))
 
 
-def sketch(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
+def point_axes(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
     """Axes without a frame whose own units are points."""
-    axes = place(figure, left, bottom, width, height)
+    axes = axes_at(figure, left, bottom, width, height)
     axes.set(xlim=(0, width), ylim=(0, height))
     axes.set_axis_off()
     return axes
 
 
-def write(figure: Figure, x: float, y: float, text: str, **looks: Any) -> Text:
+def text_at(figure: Figure, x: float, y: float, text: str, **style: Any) -> Text:
     """Text at this place of the page, in points."""
     wide, high = figure.get_size_inches() * 72
-    return figure.text(x / wide, y / high, plain(text), **({"va": "baseline"} | looks))
+    return figure.text(x / wide, y / high, escape_math(text), **({"va": "baseline"} | style))
 
 
-def heading(title: str, under: str = "") -> Block:
-    """The title of a picture, and a quieter line or two below it."""
-    large = wrapped(title, TITLE, INNER, weight="bold", most=6)
-    small = wrapped(under, TEXT, INNER, most=6)
+def heading(title: str, subtitle: str = "") -> Block:
+    """The title of a plot, and a line or two below it in smaller, muted text."""
+    large = wrap(title, TITLE, INNER, weight="bold", most=6)
+    small = wrap(subtitle, TEXT, INNER, most=6)
 
     def draw(figure: Figure, bottom: float) -> None:
         y = bottom + 8 + 14 * len(small) + 17 * len(large)
         for line in large:
             y -= 17
-            write(figure, MARGIN, y + 4, line, size=TITLE, weight="bold", color=INK)
+            text_at(figure, MARGIN, y + 4, line, size=TITLE, weight="bold", color=INK)
         for line in small:
             y -= 14
-            write(figure, MARGIN, y + 3, line, size=TEXT, color=QUIET)
+            text_at(figure, MARGIN, y + 3, line, size=TEXT, color=MUTED)
 
     return Block(17 * len(large) + 14 * len(small) + 8, draw)
 
 
 def notes(*sentences: str) -> Block:
-    """Sentences at the foot of a picture."""
-    lines = [line for said in sentences if said for line in wrapped(said, SMALL, INNER, most=8)]
+    """Sentences in small, muted text."""
+    lines = [
+        line for sentence in sentences if sentence
+        for line in wrap(sentence, SMALL, INNER, most=8)
+    ]  # fmt: skip
 
     def draw(figure: Figure, bottom: float) -> None:
         for k, line in enumerate(lines, start=1):
-            y = bottom + 3 + LEADING * (len(lines) - k)
-            write(figure, MARGIN, y, line, size=SMALL, color=QUIET)
+            y = bottom + 3 + LINE_HEIGHT * (len(lines) - k)
+            text_at(figure, MARGIN, y, line, size=SMALL, color=MUTED)
 
-    return Block(LEADING * len(lines) + 6 if lines else 0, draw)
+    return Block(LINE_HEIGHT * len(lines) + 6 if lines else 0, draw)
 
 
-def gap(height: float) -> Block:
-    """Nothing, so high."""
+def space(height: float) -> Block:
+    """Empty space of this height."""
     return Block(height, lambda figure, bottom: None)
 
 
 class Margins(NamedTuple):
-    """Points beside a plot for its own letters."""
+    """Points around the axes of a panel for tick labels and axis labels."""
 
     left: float = 46.0
     right: float = 6.0
@@ -185,13 +185,13 @@ class Margins(NamedTuple):
     top: float = 6.0
 
 
-def plot(height: float, paint: Callable[[Axes], None], margins: Margins | None = None) -> Block:
-    """A plot with axes, so high with all its letters."""
+def panel(height: float, paint: Callable[[Axes], None], margins: Margins | None = None) -> Block:
+    """Axes with their labels, of this height together."""
     left, right, below, above = margins or Margins()
 
     def draw(figure: Figure, bottom: float) -> None:
         paint(
-            place(
+            axes_at(
                 figure, MARGIN + left, bottom + below, INNER - left - right, height - below - above
             )
         )
@@ -199,14 +199,14 @@ def plot(height: float, paint: Callable[[Axes], None], margins: Margins | None =
     return Block(height, draw)
 
 
-# Letters.
+# Text.
 
 
-def wrapped(
+def wrap(
     text: str, size: float, width: float, *, weight: str = "normal", most: int = 3
 ) -> list[str]:
-    """Lines of a text that are no wider than this many points; of very many the first."""
-    # Letters fitted to pixels are a little wider than those of the font.
+    """Lines of a text no wider than this many points; of more than `most` lines the first."""
+    # Glyphs fitted to pixels are a little wider than those of the font.
     lines, width = list[str](), 0.98 * width
     for word in one_line(text).split(" ") if text.strip() else []:
         for piece in _pieces(word, size, width, weight):
@@ -227,7 +227,7 @@ def _pieces(word: str, size: float, width: float, weight: str) -> list[str]:
 
 
 def text_width(text: str, size: float, weight: str = "normal") -> float:
-    """How many points wide a line is."""
+    """The width of a line in points."""
     return _width(text, size, weight, _families())
 
 
@@ -242,28 +242,28 @@ def _width(text: str, size: float, weight: str, families: tuple[str, ...]) -> fl
         return float(text_to_path.get_text_width_height_descent(text, font, False)[0])
 
 
-def plain(text: str) -> str:
-    """Text as it is: a dollar sign would start mathematics."""
+def escape_math(text: str) -> str:
+    """Text in which a dollar sign does not start mathematics."""
     return text.replace("$", r"\$")
 
 
 def row_labels(table: pd.DataFrame, most: int = 24) -> list[str]:
-    """Names short enough for a row; the id instead where the font lacks letters of the name."""
-    called, ids = labels(table, most), table["item"].map(lambda item: one_line(item, most))
-    shown = list(called.where(called.map(has_letters) & (called != ""), ids))
-    wide = max(text_width(label, ROW) for label in shown) > WIDEST_LABEL
-    return row_labels(table, most - 4) if wide and most > 4 else shown
+    """Names short enough for a row; the id instead where the font lacks glyphs of the name."""
+    names, ids = item_labels(table, most), table["item"].map(lambda item: one_line(item, most))
+    labels = list(names.where(names.map(has_glyphs) & (names != ""), ids))
+    too_wide = max(text_width(label, ROW) for label in labels) > WIDEST_LABEL
+    return row_labels(table, most - 4) if too_wide and most > 4 else labels
 
 
-def has_letters(text: str) -> bool:
-    """Whether the font has every letter of a text."""
-    known = _letters(_families())
-    return all(ord(letter) in known or category(letter) in UNSEEN for letter in text)
+def has_glyphs(text: str) -> bool:
+    """Whether the font has a glyph for every character of a text."""
+    known = _characters(_families())
+    return all(ord(sign) in known or category(sign) in INVISIBLE for sign in text)
 
 
-def spoken_or(text: str, otherwise: str) -> str:
-    """A study's own words, or others where the font has no letters for them."""
-    return text if has_letters(text) else otherwise
+def text_or(text: str, fallback: str) -> str:
+    """A study's own words, or others where the font lacks glyphs for them."""
+    return text if has_glyphs(text) else fallback
 
 
 def _families() -> tuple[str, ...]:
@@ -273,9 +273,9 @@ def _families() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)
-def _letters(families: tuple[str, ...]) -> frozenset[int]:
-    """Everything that the fonts of these families can draw."""
+def _characters(families: tuple[str, ...]) -> frozenset[int]:
+    """The characters that the fonts of these families can draw."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     files = [findfont(FontProperties(family=[family])) for family in families]
-    return frozenset(letter for file in files for letter in get_font(file).get_charmap())
+    return frozenset(code for file in files for code in get_font(file).get_charmap())

@@ -1,4 +1,4 @@
-"""Pictures of scrutiny: what was given beside what the fit expects, and judges side by side."""
+"""Plots of predictive checks, and of judges: answers beside what the fit expects."""
 
 from __future__ import annotations
 
@@ -8,62 +8,63 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from tiewise.criticism.predictive_checks import results_checks
 from tiewise.errors import InputError
+from tiewise.geo.colours import EXPECTED, GRID, HIGH, INK, LOW, MUTED, NEUTRAL
 from tiewise.plots.canvas import (
-    HIGH,
-    INK,
-    LOW,
-    NEITHER,
-    QUIET,
+    INNER,
+    MARGIN,
     ROW,
     TEXT,
     Block,
     Margins,
-    gap,
+    escape_math,
     heading,
     notes,
     page,
-    plain,
-    plot,
+    panel,
     row_labels,
-    spoken_or,
+    space,
     styled,
+    text_at,
+    text_or,
     text_width,
 )  # fmt: skip
-from tiewise.report.answer import number
+from tiewise.plots.definition import PlotDefinition
+from tiewise.text import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from tiewise.criticism.predictive_checks import Check
-    from tiewise.report.folder import Results
+    from tiewise.posterior.results_folder import Results
 
-BAND = "#c9d7e8"
-GRID = "#e6e6e6"
 UNUSUAL = 0.05
-PITCH = 15.0
+ROW_HEIGHT = 15.0  # points
 MOST_JUDGES = 60
+SINGLE_MARGINS = Margins(left=8.0, right=8.0, bottom=36.0, top=4.0)
 
 
 @styled
 def check_plot(results: Results, *, title: str | None = None) -> Figure:
     """What was given (dots) beside what the fit expects (bars): one panel a check."""
-    if not results.checks:
+    checks = {check.key: check for check in results_checks(results)}
+    if not checks:
         raise InputError("a point estimate has nothing to check; fit with another engine")
-    drawn = {check.key: check for check in results.checks}
     blocks: list[Block] = []
     for key, paint in PANELS.items():
-        if key in drawn:
-            size = Margins(bottom=24.0) if key == "judges" else Margins()
-            panel = plot(112 + size.bottom, _painter(paint, drawn[key]), size)
-            blocks += [_headed(drawn[key]), panel, gap(6)]
-    single = [drawn[key] for key in ("triads", "order") if key in drawn]
-    for check in single:
-        blocks += [_headed(check), plot(62, _painter(_single, check), _FLAT), gap(6)]
-    asked = spoken_or(results.about.question, "")
+        if key in checks:
+            margins = Margins(bottom=24.0) if key == "judges" else Margins()
+            parts = panel(112 + margins.bottom, _painter(paint, checks[key]), margins)
+            blocks += [_check_heading(checks[key]), parts, space(6)]
+    for key in SINGLE_LABELS:
+        if key in checks:
+            single = panel(62, _painter(_paint_single, checks[key]), SINGLE_MARGINS)
+            blocks += [_check_heading(checks[key]), single, space(6)]
+    question = text_or(results.wording.question, "")
     return page(
-        heading(title or "Do made-up answers look like those that were given?", asked),
+        heading(title or "Do made-up answers look like those that were given?", question),
         *blocks,
         notes(
             "Dots: what judges said. Bars: 95 % of what they would say if the model were right, "
@@ -73,27 +74,22 @@ def check_plot(results: Results, *, title: str | None = None) -> Figure:
     )
 
 
-_FLAT = Margins(left=8.0, right=8.0, bottom=36.0, top=4.0)
-
-
 def _painter(paint: Callable[[Axes, Check], None], check: Check) -> Callable[[Axes], None]:
     return lambda axes: paint(axes, check)
 
 
-def _headed(check: Check) -> Block:
+def _check_heading(check: Check) -> Block:
     def draw(figure: Figure, bottom: float) -> None:
-        from tiewise.plots.canvas import INNER, MARGIN, write
-
         p = "p below 0.01" if check.p < 0.01 else f"p = {check.p:.{2 if check.p >= 0.1 else 3}f}"
-        looks = {"size": TEXT, "color": HIGH if check.p < UNUSUAL else QUIET}
-        write(figure, MARGIN, bottom + 5, check.title, size=TEXT, weight="bold", color=INK)
-        write(figure, MARGIN + INNER, bottom + 5, p, ha="right", **looks)
+        style = {"size": TEXT, "color": HIGH if check.p < UNUSUAL else MUTED}
+        text_at(figure, MARGIN, bottom + 5, check.title, size=TEXT, weight="bold", color=INK)
+        text_at(figure, MARGIN + INNER, bottom + 5, p, ha="right", **style)
 
     return Block(20, draw)
 
 
-def _bars(axes: Axes, parts: pd.DataFrame, width: float) -> None:
-    axes.vlines(parts["x"], parts["low"], parts["high"], color=BAND, linewidth=width, zorder=1)
+def _paint_parts(axes: Axes, parts: pd.DataFrame, width: float) -> None:
+    axes.vlines(parts["x"], parts["low"], parts["high"], color=EXPECTED, linewidth=width, zorder=1)
     out = (parts["observed"] < parts["low"]) | (parts["observed"] > parts["high"])
     for those, colour in ((~out, INK), (out, HIGH)):
         axes.scatter(parts["x"][those], parts["observed"][those], s=16, color=colour, zorder=3,
@@ -102,46 +98,66 @@ def _bars(axes: Axes, parts: pd.DataFrame, width: float) -> None:
     axes.set_axisbelow(True)
 
 
-def _ties(axes: Axes, check: Check) -> None:
+def _paint_ties(axes: Axes, check: Check) -> None:
     assert check.parts is not None
-    _bars(axes, check.parts, 9)
+    _paint_parts(axes, check.parts, 9)
     axes.set(xlim=(0, None), ylim=(0, None))
     axes.set_xlabel("difference in quality")
     axes.set_ylabel("% called equal")
 
 
-def _judges(axes: Axes, check: Check) -> None:
+def _paint_judges(axes: Axes, check: Check) -> None:
     assert check.parts is not None
-    _bars(axes, check.parts, float(np.clip(240 / len(check.parts), 1.5, 9)))
+    _paint_parts(axes, check.parts, float(np.clip(240 / len(check.parts), 1.5, 9)))
     axes.set(ylim=(0, None), xticks=[])
-    axes.set_xlabel(f"{number(len(check.parts), 'judge')}, fewest ties first")
+    axes.set_xlabel(f"{quantity(len(check.parts), 'judge')}, fewest ties first")
     axes.set_ylabel("% called equal")
 
 
-def _wins(axes: Axes, check: Check) -> None:
+def _paint_wins(axes: Axes, check: Check) -> None:
     assert check.parts is not None
     parts = check.parts
-    # Drawn as what is left over: against its own size every item would lie on the same line.
+    # Residuals: against the expected number itself every item would lie on the same line.
     rest = parts.assign(**{key: parts[key] - parts["x"] for key in ("observed", "low", "high")})
-    _bars(axes, rest, 3)
-    axes.axhline(0, color=NEITHER, linewidth=0.8, zorder=0)
+    _paint_parts(axes, rest, 3)
+    axes.axhline(0, color=NEUTRAL, linewidth=0.8, zorder=0)
     axes.set_xlabel("wins expected, a tie counting half")
     axes.set_ylabel("wins beyond that")
 
 
-def _single(axes: Axes, check: Check) -> None:
+def _paint_single(axes: Axes, check: Check) -> None:
     out = not check.low <= check.observed <= check.high
-    axes.hlines(0, check.low, check.high, color=BAND, linewidth=10)
+    axes.hlines(0, check.low, check.high, color=EXPECTED, linewidth=10)
     axes.scatter([check.observed], [0], s=28, color=HIGH if out else INK, zorder=3)
     ends = np.array([check.low, check.high, check.observed])
     spare = max(0.5 * np.ptp(ends), 0.5)
     axes.set(ylim=(-1, 1), yticks=[], xlim=(max(ends.min() - spare, 0), ends.max() + spare))
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel({"triads": "% of triads that are circles",
-                     "order": "% of decided answers for the left one"}[check.key])  # fmt: skip
+    axes.set_xlabel(SINGLE_LABELS[check.key])
 
 
-PANELS = {"ties": _ties, "judges": _judges, "wins": _wins}
+PANELS = {"ties": _paint_ties, "judges": _paint_judges, "wins": _paint_wins}
+"""Checks of several parts, and how each is drawn."""
+SINGLE_LABELS = {
+    "triads": "% of triads that are circles",
+    "order": "% of decided answers for the left one",
+}
+"""Checks of one number, and the label of its axis."""
+
+
+def _caption(results: Results) -> str:
+    rows = [
+        f"{check.title}: {check.observed:.3g} given, {check.low:.3g} to {check.high:.3g} expected "
+        f"({check.unit}), p {'below 0.01' if check.p < 0.01 else f'{check.p:.2f}'}"
+        for check in results_checks(results)
+    ]
+    return f"What judges said beside what the fit expects of them. {'; '.join(rows)}."
+
+
+CHECKS = PlotDefinition(
+    "checks", "Checks of the model", check_plot, _caption,
+    lambda results: bool(results_checks(results)),
+)  # fmt: skip
 
 
 # Judges.
@@ -151,25 +167,25 @@ PANELS = {"ties": _ties, "judges": _judges, "wins": _wins}
 def judge_plot(table: pd.DataFrame, *, title: str | None = None, most: int = MOST_JUDGES) -> Figure:
     """Infit of every judge beside what is to be expected, and their influence on the results.
 
-    Of very many judges those who go least with the others.
+    Of more than `most` judges, those who agree least with the others.
     """
-    some = table[table["infit"].notna()]
-    shown = some.head(most).iloc[::-1].reset_index(drop=True)
-    names = row_labels(shown.rename(columns={"judge": "item"}).assign(name=shown["judge"]))
-    left = max(text_width(name, ROW) for name in names) + 10
-    height = PITCH * len(shown) + 46
-    beyond = f" Of {len(some):,} judges the first {most}." if len(some) > most else ""
+    known = table[table["infit"].notna()]
+    rows = known.head(most).iloc[::-1].reset_index(drop=True)
+    names = row_labels(rows.rename(columns={"judge": "item"}).assign(name=rows["judge"]))
+    margins = Margins(left=max(text_width(name, ROW) for name in names) + 10)
+    height = ROW_HEIGHT * len(rows) + 46
+    beyond = f" Of {len(known):,} judges the first {most}." if len(known) > most else ""
     return page(
         heading(title or "How does each judge go with the others?"),
-        plot(height, lambda axes: _judge_rows(axes, shown, names), Margins(left=left)),
+        panel(height, lambda axes: _paint_infit(axes, rows, names), margins),
         notes(
             "Dot: infit, the size of surprises in a judge’s answers; 1 is as expected, more is "
             "less predictable. Bar: where 95 % of judges like the others would lie.",
             f"Red: outside. Tick: outfit, which far-off answers dominate.{beyond}",
         ),
-        gap(8),
+        space(8),
         heading("How much does each judge move the results?"),
-        plot(height, lambda axes: _influences(axes, shown, names), Margins(left=left)),
+        panel(height, lambda axes: _paint_influence(axes, rows, names), margins),
         notes(
             "Change of quality without the judge, in posterior standard deviations: root mean "
             "square over all items. 1 would be as much as is unknown anyway."
@@ -177,30 +193,30 @@ def judge_plot(table: pd.DataFrame, *, title: str | None = None, most: int = MOS
     )
 
 
-def _judge_rows(axes: Axes, table: pd.DataFrame, names: list[str]) -> None:
+def _paint_infit(axes: Axes, table: pd.DataFrame, names: list[str]) -> None:
     rows = np.arange(len(table))
-    low, high, seen = (table[key].to_numpy() for key in ("infit_low", "infit_high", "infit"))
-    axes.hlines(rows, low, high, color=BAND, linewidth=7)
-    axes.axvline(1, color=NEITHER, linewidth=0.8)
-    out = (seen < low) | (seen > high)
+    low, high, infit = (table[key].to_numpy() for key in ("infit_low", "infit_high", "infit"))
+    axes.hlines(rows, low, high, color=EXPECTED, linewidth=7)
+    axes.axvline(1, color=NEUTRAL, linewidth=0.8)
+    out = (infit < low) | (infit > high)
     for those, colour in ((~out, INK), (out, HIGH)):
-        axes.scatter(seen[those], rows[those], s=24, color=colour, zorder=3)
-    axes.scatter(table["outfit"], rows, s=30, marker="|", color=QUIET, zorder=2)
-    axes.set_xlim(0, 1.05 * max(float(np.nanmax([seen.max(), high.max()])), 2.0))
+        axes.scatter(infit[those], rows[those], s=24, color=colour, zorder=3)
+    axes.scatter(table["outfit"], rows, s=30, marker="|", color=MUTED, zorder=2)
+    axes.set_xlim(0, 1.05 * max(float(np.nanmax([infit.max(), high.max()])), 2.0))
     axes.set_xlabel("infit")
-    _named_rows(axes, names)
+    _label_rows(axes, names)
 
 
-def _influences(axes: Axes, table: pd.DataFrame, names: list[str]) -> None:
+def _paint_influence(axes: Axes, table: pd.DataFrame, names: list[str]) -> None:
     rows = np.arange(len(table))
     axes.barh(rows, table["influence"], height=0.6, color=LOW)
     axes.set_xlim(0, 1.1 * max(float(table["influence"].max()), 0.2))
     axes.set_xlabel("standard deviations")
-    _named_rows(axes, names)
+    _label_rows(axes, names)
 
 
-def _named_rows(axes: Axes, names: list[str]) -> None:
-    axes.set_yticks(np.arange(len(names)), [plain(name) for name in names], fontsize=ROW)
+def _label_rows(axes: Axes, names: list[str]) -> None:
+    axes.set_yticks(np.arange(len(names)), [escape_math(name) for name in names], fontsize=ROW)
     axes.set_ylim(-0.8, len(names) - 0.2)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=GRID, linewidth=0.6)

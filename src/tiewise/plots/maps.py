@@ -1,4 +1,4 @@
-"""Maps: what was found, how sure it is, both in one, and who is among the highest."""
+"""Maps of results: quality, its uncertainty, both in one, and the probability of the top k."""
 
 from __future__ import annotations
 
@@ -16,29 +16,55 @@ from tiewise.geo.colours import (
     SURE_TO_UNSURE,
     UNKNOWN,
     UNLIKELY_TO_CERTAIN,
-    along,
+    blend,
+    interpolate,
 )  # fmt: skip
-from tiewise.plots.canvas import Block, heading, spoken_or, styled
-from tiewise.plots.legends import End, Ends, Swatch, colour_bar, colour_square, key
-from tiewise.plots.map_canvas import Land, land_of, mixed, sheet
+from tiewise.plots.canvas import Block, heading, styled, text_or
+from tiewise.plots.captions import (
+    NAMED,
+    caption_names,
+    highest_and_lowest,
+    number_of_items,
+    uncompared_items,
+)  # fmt: skip
+from tiewise.plots.definition import PlotDefinition, needs_all, needs_map
+from tiewise.plots.legends import (
+    BarLabel,
+    BarLabels,
+    Swatch,
+    colour_bar,
+    colour_square,
+    swatch_list,
+)  # fmt: skip
+from tiewise.plots.map_canvas import MapTable, map_page, map_table
 from tiewise.posterior.diagnostics import centred_parts
-from tiewise.report.answer import SCALE, chance_words, scale_rows, the_highest
+from tiewise.posterior.phrases import has_top_probabilities, top_phrase
+from tiewise.text import (
+    PROBABILITY_SCALE,
+    probability_percent,
+    probability_scale_rows,
+    probability_words,
+    sentence_list,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tiewise.report.folder import Results
+    from tiewise.posterior.results_folder import Results
 
 Floats = NDArray[np.float64]
 
-STEPS = tuple(along(UNLIKELY_TO_CERTAIN, np.linspace(1, 0, len(SCALE))))
+SCALE_COLOURS = tuple(interpolate(UNLIKELY_TO_CERTAIN, np.linspace(1, 0, len(PROBABILITY_SCALE))))
 """A colour for each word of the scale, from almost certain to almost ruled out."""
 
 FADES = (
     (0.95, 1.0, "almost certain"), (0.80, 0.62, "very likely"), (0.60, 0.3, "likely"),
     (0.0, 0.0, "cannot be told"),
 )  # fmt: skip
-"""From which chance of lying on its side of the average how much of its colour an area keeps."""
+"""From which probability of lying on its side of the average an area keeps how much colour."""
+
+
+# Quality.
 
 
 @styled
@@ -47,66 +73,85 @@ def quality_map(results: Results, *, title: str | None = None) -> Figure:
 
     Group outlines are thick; areas that nobody compared are hatched.
     """
-    land = land_of(results)
-    reach = _reach(land)
-    colours = along(LOW_TO_HIGH, land.of("median") / reach / 2 + 0.5)
-    bar = colour_bar(LOW_TO_HIGH, _quality_ends(results, reach))
-    head = heading(spoken_or(title or results.about.question, ""))
-    return sheet(results, land, head, colours, bar)
+    table = map_table(results)
+    largest = _largest(table)
+    colours = interpolate(LOW_TO_HIGH, table.column("median") / largest / 2 + 0.5)
+    bar = colour_bar(LOW_TO_HIGH, _quality_labels(results, largest))
+    head = heading(text_or(title or results.wording.question, ""))
+    return map_page(results, table, head, colours, bar)
+
+
+def _quality_caption(results: Results) -> str:
+    wording = results.wording
+    return (
+        f"Map of {number_of_items(results)}, from blue ({wording.lower}) through white (the "
+        f"average) to red ({wording.higher}). "
+        f"{highest_and_lowest(results)}{uncompared_items(results)}"
+    )
+
+
+QUALITY_MAP = PlotDefinition("map", "Map", quality_map, _quality_caption, needs_map)
+
+
+# Uncertainty.
 
 
 @styled
 def uncertainty_map(results: Results, *, title: str | None = None) -> Figure:
     """The areas coloured by the standard deviation of their quality: dark is less sure."""
-    land, about = land_of(results), results.about
-    most = float(np.nanmax(land.of("sd"))) or 1.0
-    colours = along(SURE_TO_UNSURE, land.of("sd") / most)
-    ends = End("surer", "0"), End("", ""), End("less sure", f"{most:.2g}")
+    table, wording = map_table(results), results.wording
+    most = float(np.nanmax(table.column("sd"))) or 1.0
+    colours = interpolate(SURE_TO_UNSURE, table.column("sd") / most)
+    labels = BarLabel("surer", "0"), BarLabel("", ""), BarLabel("less sure", f"{most:.2g}")
     head = heading(
         title or "How unsure is the estimate?",
-        f"{spoken_or(about.question, '')} Standard deviation of the quality of each {about.one}.",
+        f"{text_or(wording.question, '')} Standard deviation of the quality of each {wording.one}.",
     )
-    return sheet(results, land, head, colours, colour_bar(SURE_TO_UNSURE, ends))
+    return map_page(results, table, head, colours, colour_bar(SURE_TO_UNSURE, labels))
+
+
+def _uncertainty_caption(results: Results) -> str:
+    sd = results.items.set_index("item")["sd"].sort_values(ascending=False, kind="stable")
+    names = caption_names(results)
+    least = [f"{names[item]} ({sd[item]:.2f})" for item in sd.index[-1:]]
+    most = [f"{names[item]} ({sd[item]:.2f})" for item in sd.index[:NAMED]]
+    return (
+        f"Map of {number_of_items(results)} coloured by the standard deviation of the quality. The "
+        f"estimate is least sure for {sentence_list(most)}, and surest for "
+        f"{sentence_list(least)}.{uncompared_items(results)}"
+    )
+
+
+def _has_sd(results: Results) -> bool:
+    return bool(results.items["sd"].notna().any())
+
+
+UNCERTAINTY_MAP = PlotDefinition(
+    "map-uncertainty", "How unsure it is", uncertainty_map, _uncertainty_caption,
+    needs_all(needs_map, _has_sd),
+)  # fmt: skip
+
+
+# Both in one.
 
 
 @styled
 def faded_map(results: Results, *, title: str | None = None) -> Figure:
     """The map of medians, fading to grey where the side of the average is not sure."""
-    land = land_of(results)
-    reach, sure = _reach(land), sureness(results).reindex(land.table.index)
-    full = along(LOW_TO_HIGH, land.of("median") / reach / 2 + 0.5)
+    table = map_table(results)
+    largest, sure = _largest(table), side_probability(results).reindex(table.rows.index)
+    full = interpolate(LOW_TO_HIGH, table.column("median") / largest / 2 + 0.5)
     colours = _faded(full, np.asarray(sure.fillna(0.5), np.float64))
     head = heading(
-        spoken_or(title or results.about.question, ""),
-        f"Pale: not sure on which side of the average the {results.about.one} lies.",
+        text_or(title or results.wording.question, ""),
+        f"Pale: not sure on which side of the average the {results.wording.one} lies.",
     )
-    return sheet(results, land, head, colours, _fading_key(_quality_ends(results, reach)))
+    legend = _fading_legend(_quality_labels(results, largest))
+    return map_page(results, table, head, colours, legend)
 
 
-@styled
-def top_map(results: Results, *, title: str | None = None) -> Figure:
-    """The areas coloured by their chance of being among the top k, in the words of the scale."""
-    land, about = land_of(results), results.about
-    chance = land.of("top_k_probability")
-    if np.isnan(chance).all():
-        raise InputError(
-            f"{results.facts['engine']} gives no chances of being among the highest; "
-            "fit with an exact engine (the default) for this map"
-        )
-    among = f"{'among ' if about.top > 1 else ''}{the_highest(about)}"
-    head = heading(
-        title or f"How likely is each {about.one} to be {spoken_or(among, 'among the highest')}?",
-        spoken_or(about.question, ""),
-    )
-    legend = key(
-        *(Swatch(colour, f"{words}: {span}")
-          for colour, (words, span) in zip(STEPS, scale_rows(), strict=True))
-    )  # fmt: skip
-    return sheet(results, land, head, _shades(chance), legend)
-
-
-def sureness(results: Results) -> pd.Series[float]:
-    """The chance that each item lies on the side of the average where its median is."""
+def side_probability(results: Results) -> pd.Series[float]:
+    """The probability that each item lies on the side of the average where its median is."""
     table = results.items.set_index("item")
     if results.facts["kind"] == "point":
         away = (table["mean"] / table["sd"]).abs()
@@ -116,39 +161,97 @@ def sureness(results: Results) -> pd.Series[float]:
     return pd.Series(np.maximum(above, 1 - above), index=items)
 
 
-# Colours and what they mean.
-
-
-def _reach(land: Land) -> float:
-    return float(np.nanmax(np.abs(land.of("median")))) or 1.0
-
-
-def _faded(colours: Sequence[str], sure: Floats) -> list[str]:
-    """Colours of which as much is left as the chance of each allows."""
+def _faded(colours: Sequence[str], probability: Floats) -> list[str]:
+    """Colours of which as much is left as the probability of each allows."""
     least = np.array([step for step, *_ in FADES])
-    kept = np.array([share for _, share, _ in FADES])
-    left = kept[(sure[:, None] >= least).argmax(axis=1)]
-    return [mixed(UNKNOWN, colour, share) for colour, share in zip(colours, left, strict=True)]
+    shares = np.array([share for _, share, _ in FADES])
+    left = shares[(probability[:, None] >= least).argmax(axis=1)]
+    return [blend(UNKNOWN, colour, share) for colour, share in zip(colours, left, strict=True)]
 
 
-def _shades(chance: Floats) -> list[str]:
-    """The colour of each chance, by the step of the scale of words that it is on."""
-    words = [word for _, word in SCALE]
-    return [UNKNOWN if np.isnan(one) else STEPS[words.index(chance_words(one))] for one in chance]
+def _fading_legend(labels: BarLabels) -> Block:
+    """What colour and paleness mean, in one square."""
+    full = interpolate(LOW_TO_HIGH, np.linspace(0, 1, 25))
+    rows = [_faded(full, np.full(len(full), least)) for least, *_ in FADES]
+    title = "How sure it is that it lies on this side of the average:"
+    return colour_square(rows, [words for *_, words in FADES], labels, title)
 
 
-def _quality_ends(results: Results, reach: float) -> Ends:
-    about = results.about
+def _faded_caption(results: Results) -> str:
+    sure, median = side_probability(results), results.items.set_index("item")["median"]
+    certain = sure.reindex(median.index) >= 0.95
+    above, below = int((certain & (median > 0)).sum()), int((certain & (median < 0)).sum())
     return (
-        End(spoken_or(about.lower, "lower"), f"−{reach:.2g}"),
-        End("average", "0"),
-        End(spoken_or(about.higher, "higher"), f"+{reach:.2g}"),
+        f"The map of estimates, faded to grey where it is not sure on which side of the average "
+        f"{results.wording.nouns} lie. Of {number_of_items(results)}, {above:,} keep the full red "
+        f"of being almost certainly above it and {below:,} the full blue of being "
+        f"below.{uncompared_items(results)}"
     )
 
 
-def _fading_key(ends: Ends) -> Block:
-    """What colour and paleness mean, in one square."""
-    full = along(LOW_TO_HIGH, np.linspace(0, 1, 25))
-    rows = [_faded(full, np.full(len(full), least)) for least, *_ in FADES]
-    said = "How sure it is that it lies on this side of the average:"
-    return colour_square(rows, [words for *_, words in FADES], ends, said)
+FADED_MAP = PlotDefinition(
+    "map-faded", "Both in one map", faded_map, _faded_caption, needs_all(needs_map, _has_sd)
+)
+
+
+# The top k.
+
+
+@styled
+def top_map(results: Results, *, title: str | None = None) -> Figure:
+    """The areas coloured by their chance of being among the top k, in the words of the scale."""
+    table, wording = map_table(results), results.wording
+    probability = table.column("top_k_probability")
+    if np.isnan(probability).all():
+        raise InputError(
+            f"{results.facts['engine']} gives no chances of being among the highest; "
+            "fit with an exact engine (the default) for this map"
+        )
+    among = f"{'among ' if wording.top > 1 else ''}{top_phrase(wording)}"
+    head = heading(
+        title or f"How likely is each {wording.one} to be {text_or(among, 'among the highest')}?",
+        text_or(wording.question, ""),
+    )
+    rows = zip(SCALE_COLOURS, probability_scale_rows(), strict=True)
+    legend = swatch_list(*(Swatch(colour, f"{words}: {span}") for colour, (words, span) in rows))
+    return map_page(results, table, head, _scale_colours(probability), legend)
+
+
+def _scale_colours(probability: Floats) -> list[str]:
+    """The colour of each probability, by its step on the scale of words."""
+    colours = {word: SCALE_COLOURS[k] for k, (_, word) in enumerate(PROBABILITY_SCALE)}
+    return [UNKNOWN if np.isnan(one) else colours[probability_words(one)] for one in probability]
+
+
+def _top_caption(results: Results) -> str:
+    wording, names = results.wording, caption_names(results)
+    largest = results.items.set_index("item")["top_k_probability"].nlargest(NAMED)
+    leading = sentence_list(
+        [f"{names[str(item)]} ({probability_percent(one)})" for item, one in largest.items()]
+    )
+    return (
+        f"Map of how likely each {wording.one} is {'one of ' if wording.top > 1 else ''}"
+        f"{top_phrase(wording)}. The chance is largest for {leading}.{uncompared_items(results)}"
+    )
+
+
+TOP_MAP = PlotDefinition(
+    "map-top", "Most likely the highest", top_map, _top_caption,
+    needs_all(needs_map, has_top_probabilities),
+)  # fmt: skip
+
+
+# What the maps of medians share.
+
+
+def _largest(table: MapTable) -> float:
+    return float(np.nanmax(np.abs(table.column("median")))) or 1.0
+
+
+def _quality_labels(results: Results, largest: float) -> BarLabels:
+    wording = results.wording
+    return (
+        BarLabel(text_or(wording.lower, "lower"), f"−{largest:.2g}"),
+        BarLabel("average", "0"),
+        BarLabel(text_or(wording.higher, "higher"), f"+{largest:.2g}"),
+    )

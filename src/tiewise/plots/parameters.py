@@ -1,63 +1,59 @@
-"""Histograms of the two scalars, the tie threshold δ and the variance α², beside their priors."""
+"""Histograms of the tie threshold δ and the variance α², beside their priors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import lgamma, log, pi
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.errors import InputError
+from tiewise.geo.colours import INK, LOW, PRIOR
 from tiewise.model.scalar_priors import (
     TIE_PRIORS,
     VARIANCE_PRIORS,
-    Exponential,
     Fixed,
-    Gamma,
-    HalfNormal,
-    HalfNormalSpread,
-    InverseGamma,
+    ScalarPrior,
     TiePrior,
-    Uniform,
     VariancePrior,
-    spoken,
-)  # fmt: skip
+    format_prior,
+    prior_from_dict,
+)
 from tiewise.plots.canvas import (
-    INK,
-    LOW,
     SMALL,
     Block,
     Margins,
     heading,
     notes,
     page,
-    plot,
-    spoken_or,
+    panel,
     styled,
+    text_or,
 )  # fmt: skip
+from tiewise.plots.definition import PlotDefinition
+from tiewise.text import capital
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tiewise.report.folder import Results
+    from tiewise.posterior.results_folder import Results
 
 Floats = NDArray[np.float64]
 
-BEFORE = "#a04a00"
 BARS = 40
+NO_TIES = "no ties"
 
 
-class Scalar(NamedTuple):
-    """The tie threshold or the variance: its draws, and what was believed of it before."""
+class ScalarParameter(NamedTuple):
+    """The tie threshold or the variance: its draws, its prior, and that prior in words."""
 
     words: str
     symbol: str
     draws: Floats
     prior: VariancePrior | TiePrior | Fixed | None
-    said: str
+    prior_words: str
 
     @property
     def free(self) -> bool:
@@ -65,49 +61,54 @@ class Scalar(NamedTuple):
         return self.draws.size > 1 and bool(np.ptp(self.draws) > 0)
 
     @property
-    def known(self) -> bool:
+    def has_density(self) -> bool:
         """Whether there is a prior that can be drawn."""
         return self.prior is not None and not isinstance(self.prior, Fixed)
 
 
-def scalars(results: Results) -> tuple[Scalar, Scalar]:
+def scalar_parameters(results: Results) -> tuple[ScalarParameter, ScalarParameter]:
     """The tie threshold and the variance of these results."""
     model, posterior = results.facts["model"], results.tree["posterior"]
     tie, variance = (posterior[name].to_numpy().ravel() for name in ("tie", "variance"))
     return (
-        Scalar("tie threshold", "δ", tie, _prior(model, "tie"), model.get("tie", "")),
-        Scalar("variance of quality", "α²", variance, _prior(model, "variance"),
-               model.get("variance", "")),
-    )  # fmt: skip
+        ScalarParameter("tie threshold", "δ", tie, *_prior(model, "tie", TIE_PRIORS)),
+        ScalarParameter(
+            "variance of quality", "α²", variance, *_prior(model, "variance", VARIANCE_PRIORS)
+        ),
+    )
 
 
-def _prior(model: Mapping[str, str], name: str) -> VariancePrior | TiePrior | Fixed | None:
-    try:
-        if name == "tie":
-            return spoken(model.get("tie", ""), TIE_PRIORS)
-        return spoken(model.get("variance", ""), VARIANCE_PRIORS)
-    except InputError:  # a prior of the user's own, or an engine's
-        return None
+def _prior(
+    model: Mapping[str, Any], name: str, kinds: Mapping[str, type[ScalarPrior]]
+) -> tuple[ScalarPrior | None, str]:
+    """The prior of a scalar, and its text: of one made in Python only text, of an engine's none."""
+    if name not in model:
+        return None, ""
+    facts = model[name]
+    if facts is None:
+        return None, NO_TIES
+    prior = prior_from_dict(facts, kinds) if facts["kind"] in kinds else None
+    return prior, format_prior(facts)
 
 
 @styled
 def parameter_plot(results: Results, *, title: str | None = None) -> Figure:
     """Histograms of the tie threshold δ and the variance α², with their priors."""
-    told = scalars(results)
-    free = [scalar for scalar in told if scalar.free]
+    scalars = scalar_parameters(results)
+    free = [scalar for scalar in scalars if scalar.free]
     if not free:
         raise InputError("neither δ nor α² has a spread of draws here, so there is no histogram")
     return page(
         heading(
             title or "Ties and spread, before and after",
-            spoken_or(results.about.question, ""),
+            text_or(results.wording.question, ""),
         ),
         *(_histogram(scalar) for scalar in free),
         notes(
-            *(_held(scalar) for scalar in told if not scalar.free),
+            *(_fixed_note(scalar) for scalar in scalars if not scalar.free),
             "Bars: after the judgements (posterior). Dashed: before them (prior); where that is "
             "flat and low, the judgements alone have spoken."
-            if any(scalar.known for scalar in free)
+            if any(scalar.has_density for scalar in free)
             else "Bars: after the judgements (posterior).",
             "δ: the larger, the sooner judges say “about equal”."
             if free[0].symbol == "δ" else "",
@@ -117,7 +118,28 @@ def parameter_plot(results: Results, *, title: str | None = None) -> Figure:
     )  # fmt: skip
 
 
-def _histogram(scalar: Scalar) -> Block:
+def _caption(results: Results) -> str:
+    free = [scalar for scalar in scalar_parameters(results) if scalar.free]
+    parts = []
+    for scalar in free:
+        middle, low, high = np.quantile(scalar.draws, (0.5, 0.025, 0.975))
+        before = f", {scalar.prior_words} before the judgements" if scalar.prior_words else ""
+        parts.append(
+            f"{scalar.words} {scalar.symbol}, median {middle:.2f} "
+            f"(95 % interval {low:.2f} to {high:.2f}){before}"
+        )
+    dashed = any(scalar.has_density for scalar in free)
+    prior = ", with the prior as a dashed line" if dashed else ""
+    return f"Histograms of the draws{prior}: {'; '.join(parts)}."
+
+
+PARAMETERS = PlotDefinition(
+    "parameters", "Ties and spread", parameter_plot, _caption,
+    lambda results: any(scalar.free for scalar in scalar_parameters(results)),
+)  # fmt: skip
+
+
+def _histogram(scalar: ScalarParameter) -> Block:
     low, high = np.quantile(scalar.draws, (0.001, 0.99))
     room = 0.15 * (high - low)
     start, stop = max(float(low - room), 0.0), float(high + room)
@@ -135,31 +157,35 @@ def _histogram(scalar: Scalar) -> Block:
         )
         axes.set_xlabel(f"{scalar.words} {scalar.symbol}")
 
-    return plot(150, paint, Margins(left=4, bottom=38, top=20))
+    return panel(150, paint, Margins(left=4, bottom=38, top=20))
 
 
-def _draw_prior(axes: Axes, scalar: Scalar, where: Floats) -> None:
-    before = f"before: {scalar.said}" if scalar.said else "before: this engine’s own prior"
+def _draw_prior(axes: Axes, scalar: ScalarParameter, grid: Floats) -> None:
+    before = (
+        f"before: {scalar.prior_words}" if scalar.prior_words else "before: this engine’s own prior"
+    )
     if scalar.prior is not None and not isinstance(scalar.prior, Fixed):
-        density = prior_density(scalar.prior, where)
-        axes.plot(where, density, color=BEFORE, linewidth=2, linestyle=(0, (4, 2)), zorder=4)
+        density = prior_density(scalar.prior, grid)
+        axes.plot(grid, density, color=PRIOR, linewidth=2, linestyle=(0, (4, 2)), zorder=4)
     axes.text(0.995, 0.98, before, transform=axes.transAxes, ha="right", va="top", size=SMALL,
-              color=BEFORE)  # fmt: skip
+              color=PRIOR)  # fmt: skip
 
 
-def _held(scalar: Scalar) -> str:
-    """What to say of a scalar that was not inferred."""
-    what = f"{scalar.words[0].upper()}{scalar.words[1:]} {scalar.symbol}"
+def _fixed_note(scalar: ScalarParameter) -> str:
+    """A note on a scalar that was not inferred."""
+    what = f"{capital(scalar.words)} {scalar.symbol}"
     if np.isnan(scalar.draws).all():
         return f"{what}: not a parameter of this engine."
-    if scalar.said == "no ties":
+    if scalar.prior_words == NO_TIES:
         return f"{what}: this model has no ties."
     return f"{what}: held at {scalar.draws[0]:g}, not inferred."
 
 
 def prior_density(prior: VariancePrior | TiePrior, where: Floats) -> Floats:
     """The density of α² or of δ before the judgements, with area 1."""
-    constant = _log_constant(prior)
+    constant = prior.log_normaliser
+    if constant is None:
+        raise InputError(f"no density is known of {prior!r}")
     with np.errstate(divide="ignore", invalid="ignore"):
         if isinstance(prior, TiePrior):
             inside = (where >= prior.low) & (where <= prior.high)
@@ -167,19 +193,3 @@ def prior_density(prior: VariancePrior | TiePrior, where: Floats) -> Floats:
         # Priors of α² speak of log α; a step of it is half a step of log α².
         density = np.exp(prior.log_density(np.log(where) / 2) + constant) / (2 * where)
         return np.where(where > 0, density, 0.0)
-
-
-def _log_constant(prior: VariancePrior | TiePrior) -> float:
-    """What turns the log density of a prior, known up to a constant, into one of area 1."""
-    match prior:
-        case InverseGamma(shape, scale):
-            return log(2) + shape * log(scale) - lgamma(shape)
-        case HalfNormalSpread(scale) | HalfNormal(scale):
-            return log(2 / pi) / 2 - log(scale)
-        case Exponential(rate):
-            return log(rate)
-        case Gamma(shape, rate):
-            return shape * log(rate) - lgamma(shape)
-        case Uniform(low, high):
-            return -log(high - low)
-    raise InputError(f"no density is known of {prior!r}")

@@ -1,4 +1,4 @@
-"""The ranking: every item from highest to lowest with its interval."""
+"""The ranking: items from highest to lowest with their intervals."""
 
 from __future__ import annotations
 
@@ -9,57 +9,56 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tiewise.geo.colours import GRID, HIGH, INK, LOW, MUTED, NEUTRAL
 from tiewise.plots.canvas import (
-    HIGH,
-    INK,
     INNER,
-    LOW,
     MARGIN,
-    NEITHER,
-    QUIET,
     ROW,
     Block,
     Margins,
+    escape_math,
     heading,
     notes,
     page,
-    plain,
-    plot,
+    panel,
     row_labels,
-    spoken_or,
     styled,
+    text_or,
     text_width,
 )  # fmt: skip
-from tiewise.plots.legends import End, said_below
-from tiewise.report.answer import borrowed
+from tiewise.plots.captions import highest_and_lowest, number_of_items, uncompared_items
+from tiewise.plots.definition import PlotDefinition
+from tiewise.plots.legends import BarLabel, labels_below
+from tiewise.posterior.phrases import uncompared_note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tiewise.report.folder import Results
+    from tiewise.posterior.results_folder import Results
 
 Floats = NDArray[np.float64]
 
 MOST_NAMED = 110  # of up to so many items each has a row with its name
 NAMED_AT_EACH_END = 25
-RIGHT = 8.0  # points beside the chart
-PITCH, SQUEEZED, GAP = 12.0, 150.0, 8.0  # points: a row, all rows without a name, around those
+RIGHT = 8.0  # points beside the rows
+# Points: a row with a name, all rows without one together, and the space around those.
+ROW_HEIGHT, UNNAMED_HEIGHT, GAP = 12.0, 150.0, 8.0
 
 
-class Rows(NamedTuple):
-    """The table from top to bottom: how high each item stands, and which have a name beside it."""
+class RowLayout(NamedTuple):
+    """A table from top to bottom: the height of each row, and which have a name beside it."""
 
     table: pd.DataFrame
     height: Floats
     named: NDArray[np.bool_]
-    tall: float
+    total_height: float
 
 
-class Axis(NamedTuple):
-    """What a row's numbers are: words, the number that is neither, and the colours of sides."""
+class RowAxis(NamedTuple):
+    """The axis of rows: its label, its middle, the colours below and above that, and its ticks."""
 
-    words: str = "quality, 0 the average"
+    label: str = "quality, 0 the average"
     middle: float = 0.0
     below: str = LOW
     above: str = HIGH
@@ -67,84 +66,99 @@ class Axis(NamedTuple):
 
 
 @styled
-def ranking(
+def ranking_plot(
     results: Results, *, title: str | None = None, most: int = MOST_NAMED,
     ends: int = NAMED_AT_EACH_END,
 ) -> Figure:  # fmt: skip
     """Items from highest to lowest with their 95 % intervals, all with a name where not many.
 
     Of more than `most` items, `ends` at each end have a row with a name, and those between are
-    squeezed together.
+    packed together.
     """
-    listing, left = listed_rows(results.items, most=most, ends=ends)
+    listing, left = interval_rows(results.items, most=most, ends=ends)
     foot = [
         "Dot: the median. Line: the 95 % interval. Red lies above the average, blue below it, "
         "and grey cannot be told from it."
     ]
     if (results.items["comparisons"] == 0).any():
-        foot.append(f"Open and dashed means {borrowed(results)}.")
+        foot.append(f"Open and dashed means {uncompared_note(results)}.")
     return page(
-        heading(spoken_or(title or results.about.question, "")),
+        heading(text_or(title or results.wording.question, "")),
         listing,
         _directions(results, left),
         notes(*foot),
     )
 
 
-def listed_rows(
+def _caption(results: Results) -> str:
+    table = results.items
+    above, below = int((table["q2.5"] > 0).sum()), int((table["q97.5"] < 0).sum())
+    return (
+        f"{number_of_items(results)} from highest to lowest. {highest_and_lowest(results)} The "
+        f"95 % interval of {above:,} lies wholly above the average, that of {below:,} below "
+        f"it.{uncompared_items(results)}"
+    )
+
+
+RANKING = PlotDefinition("ranking", "Ranking", ranking_plot, _caption)
+
+
+def interval_rows(
     table: pd.DataFrame, *, most: int = MOST_NAMED, ends: int = NAMED_AT_EACH_END,
-    axis: Axis | None = None,
+    axis: RowAxis | None = None,
 ) -> tuple[Block, float]:  # fmt: skip
     """Rows of medians with their intervals, and how far from the left they begin."""
-    rows, axis = _rows(table, most, ends), axis or Axis()
+    rows, axis = _rows(table, most, ends), axis or RowAxis()
     names = [name for name, named in zip(row_labels(rows.table), rows.named, strict=True) if named]
     words = [*names, *_between(rows).splitlines()]
     left = max(text_width(line, ROW) for line in words) + 8
-    return _chart(rows, names, left, axis), left
+    return _row_panel(rows, names, left, axis), left
 
 
-def _rows(table: pd.DataFrame, most: int, ends: int) -> Rows:
-    """Where every row stands, in points from the bottom."""
+def _rows(table: pd.DataFrame, most: int, ends: int) -> RowLayout:
+    """The height of every row, in points from the bottom."""
     count = len(table)
     named = np.ones(count, bool)
     if count > most:
         named[ends : count - ends] = False
-    step = np.where(named, PITCH, min(SQUEEZED / max((~named).sum(), 1), PITCH / 4))
+    step = np.where(named, ROW_HEIGHT, min(UNNAMED_HEIGHT / max((~named).sum(), 1), ROW_HEIGHT / 4))
     down = np.cumsum(step) - step / 2
     if not named.all():
         down[ends:] += GAP
         down[count - ends :] += GAP
-    tall = float(down[-1] + step[-1] / 2)
-    return Rows(table.reset_index(drop=True), tall - down, named, tall)
+    total = float(down[-1] + step[-1] / 2)
+    return RowLayout(table.reset_index(drop=True), total - down, named, total)
 
 
-def _between(rows: Rows) -> str:
-    """What to say beside the items without a name."""
+def _between(rows: RowLayout) -> str:
+    """The label beside the rows without a name."""
     count = int((~rows.named).sum())
     return f"{count:,} more\nbetween" if count else ""
 
 
-def _chart(rows: Rows, names: list[str], left: float, axis: Axis) -> Block:
+def _row_panel(rows: RowLayout, names: list[str], left: float, axis: RowAxis) -> Block:
     def paint(axes: Axes) -> None:
-        axes.set_ylim(-2, rows.tall + 2)
-        _guides(axes, rows, axis.middle)
-        for those, line, dot in _looks(rows, axis):
-            _draw_items(axes, rows, those, line, dot)
-        axes.set_yticks(rows.height[rows.named], [plain(name) for name in names], size=ROW)
+        axes.set_ylim(-2, rows.total_height + 2)
+        _draw_guides(axes, rows, axis.middle)
+        for those, colour, filled in _row_styles(rows, axis):
+            _draw_items(axes, rows, those, colour, filled)
+        axes.set_yticks(rows.height[rows.named], [escape_math(name) for name in names], size=ROW)
         axes.tick_params(axis="y", length=0, pad=4)
         axes.spines[["left"]].set_visible(False)
-        low, high = _reach(rows.table, axis.middle)
+        low, high = _x_limits(rows.table, axis.middle)
         axes.set_xlim(low, high)
         if axis.ticks is not None:
-            shown = [place for place in axis.ticks if low <= place <= high]
-            axes.set_xticks(shown, [axis.ticks[place] for place in shown])
-        axes.set_xlabel(axis.words, labelpad=2)
+            ticks = [tick for tick in axis.ticks if low <= tick <= high]
+            axes.set_xticks(ticks, [axis.ticks[tick] for tick in ticks])
+        axes.set_xlabel(axis.label, labelpad=2)
 
-    return plot(rows.tall + 4 + 64, paint, Margins(left=left, right=RIGHT, bottom=38, top=26))
+    return panel(
+        rows.total_height + 4 + 64, paint, Margins(left=left, right=RIGHT, bottom=38, top=26)
+    )
 
 
-def _guides(axes: Axes, rows: Rows, middle: float) -> None:
-    axes.grid(axis="x", color="#e6e6e6", linewidth=0.6)
+def _draw_guides(axes: Axes, rows: RowLayout, middle: float) -> None:
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.axvline(middle, color=INK, linewidth=0.8, zorder=1)
     axes.tick_params(axis="x", top=True, labeltop=True, length=3)
@@ -155,41 +169,43 @@ def _guides(axes: Axes, rows: Rows, middle: float) -> None:
         axes.annotate(
             _between(rows), (0, (low + high) / 2), (-6, 0), va="center",
             xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
-            size=ROW, color=QUIET,
+            size=ROW, color=MUTED,
         )  # fmt: skip
 
 
-def _looks(rows: Rows, axis: Axis) -> list[tuple[NDArray[np.bool_], str, bool]]:
-    """Which items have which colour, and whether their dot is full: those that were compared."""
+def _row_styles(rows: RowLayout, axis: RowAxis) -> list[tuple[NDArray[np.bool_], str, bool]]:
+    """Which items have which colour, and whether their dot is filled: those that were compared."""
     table = rows.table
     above = (table["q2.5"] > axis.middle).to_numpy()
     below = (table["q97.5"] < axis.middle).to_numpy()
-    silent = (table["comparisons"] == 0).to_numpy()
-    sides = ((~above & ~below, NEITHER), (below, axis.below), (above, axis.above))
+    uncompared = (table["comparisons"] == 0).to_numpy()
+    sides = ((~above & ~below, NEUTRAL), (below, axis.below), (above, axis.above))
     return [
-        (side & (silent == quiet), colour, not quiet)
+        (side & (uncompared == hollow), colour, not hollow)
         for side, colour in sides
-        for quiet in (False, True)
+        for hollow in (False, True)
     ]
 
 
-def _draw_items(axes: Axes, rows: Rows, those: NDArray[np.bool_], colour: str, full: bool) -> None:
-    """Intervals and medians of some items that look alike, large beside names and small between."""
+def _draw_items(
+    axes: Axes, rows: RowLayout, those: NDArray[np.bool_], colour: str, filled: bool
+) -> None:
+    """Intervals and medians of items of one style, large beside names and small between."""
     for named, line, dot in ((True, 1.8, 18.0), (False, 0.6, 2.0)):
         some = those & (rows.named == named)
         if not some.any():
             continue
         table, height = rows.table[some], rows.height[some]
-        _strokes(axes, table["q2.5"], table["q97.5"], height, colour, line, full)
+        _draw_intervals(axes, table["q2.5"], table["q97.5"], height, colour, line, filled)
         axes.scatter(
             table["median"], height, s=dot, marker="o", zorder=3, linewidths=0.4 + line / 3,
-            facecolors=colour if full else "white", edgecolors=colour,
+            facecolors=colour if filled else "white", edgecolors=colour,
         )  # fmt: skip
 
 
-def _strokes(
+def _draw_intervals(
     axes: Axes, start: pd.Series, end: pd.Series, height: Floats, colour: str, width: float,
-    full: bool,
+    filled: bool,
 ) -> None:  # fmt: skip
     """Horizontal lines as one path: a file with a path for each of 2,000 would be large."""
     from matplotlib.patches import PathPatch
@@ -200,12 +216,12 @@ def _strokes(
     path = Path(ends.reshape(-1, 2), [Path.MOVETO, Path.LINETO] * len(ends))
     axes.add_patch(
         PathPatch(path, fill=False, edgecolor=colour, linewidth=width, alpha=0.6, zorder=2,
-                  linestyle="-" if full else (0, (2, 1.5)), capstyle="butt")
+                  linestyle="-" if filled else (0, (2, 1.5)), capstyle="butt")
     )  # fmt: skip
 
 
-def _reach(table: pd.DataFrame, middle: float) -> tuple[float, float]:
-    """From the lowest end of an interval to the highest, and a little more."""
+def _x_limits(table: pd.DataFrame, middle: float) -> tuple[float, float]:
+    """From the lowest end of an interval to the highest, with a margin."""
     values = table[["median", "q2.5", "q97.5"]].to_numpy(float)
     known = values[np.isfinite(values)]
     low, high = min(float(known.min()), middle), max(float(known.max()), middle)
@@ -214,8 +230,8 @@ def _reach(table: pd.DataFrame, middle: float) -> tuple[float, float]:
 
 
 def _directions(results: Results, left: float) -> Block:
-    """Which way is higher, below the axis."""
-    about = results.about
-    lower, higher = spoken_or(about.lower, "lower"), spoken_or(about.higher, "higher")
-    ends = End(f"← {lower}", ""), End("", ""), End(f"{higher} →", "")
-    return said_below(ends, INNER - left - RIGHT, MARGIN + left)
+    """Labels below the axis: which side is lower, and which higher."""
+    wording = results.wording
+    lower, higher = text_or(wording.lower, "lower"), text_or(wording.higher, "higher")
+    labels = BarLabel(f"← {lower}", ""), BarLabel("", ""), BarLabel(f"{higher} →", "")
+    return labels_below(labels, INNER - left - RIGHT, MARGIN + left)

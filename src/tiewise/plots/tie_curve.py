@@ -1,4 +1,4 @@
-"""Plots of what was learnt: how ties were used, and what each item gained."""
+"""The plot of how ties were used: their probability against the difference in quality."""
 
 from __future__ import annotations
 
@@ -6,76 +6,67 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from tiewise.errors import InputError
-from tiewise.plots.canvas import (
-    INK,
-    LOW,
-    heading,
-    notes,
-    page,
-    plot,
-    spoken_or,
-    styled,
-)  # fmt: skip
+from tiewise.geo.colours import GRID, INK, LOW
+from tiewise.plots.canvas import heading, notes, page, panel, styled, text_or
+from tiewise.plots.definition import PlotDefinition
 from tiewise.posterior.summaries import tie_curve
-from tiewise.report.answer import borrowed
+from tiewise.text import probability_percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tiewise.report.folder import Results
-
-Floats = NDArray[np.float64]
+    from tiewise.posterior.results_folder import Results
 
 FEWEST_ANSWERS, MOST_BINS = 15, 12
 WILSON = 1.96
 
 
-# Ties.
-
-
 @styled
-def tie_plot(results: Results, *, title: str | None = None) -> Figure:
+def tie_curve_plot(results: Results, *, title: str | None = None) -> Figure:
     """Chance of a tie against the difference in quality, and the answers that were given."""
-    seen = observed_ties(results)
-    reach = 1.1 * max(float(seen["gap"].max()) if len(seen) else 0.0, 1.0)
+    observed = observed_ties(results)
+    reach = 1.1 * max(float(observed["gap"].max()) if len(observed) else 0.0, 1.0)
     curve = tie_curve(results.tree, np.linspace(0, reach, 101))
-    about = results.about
 
     def paint(axes: Axes) -> None:
         axes.fill_between(curve["gap"], 100 * curve["q2.5"], 100 * curve["q97.5"], color=LOW,
                           alpha=0.25, linewidth=0)  # fmt: skip
         axes.plot(curve["gap"], 100 * curve["median"], color=LOW, linewidth=2)
-        _dots(axes, seen)
+        _draw_dots(axes, observed)
         axes.set(xlim=(0, reach), ylim=(0, None))
         axes.set_xlabel("difference in quality")
         axes.set_ylabel("% of answers “about equal”")
-        axes.grid(color="#e6e6e6", linewidth=0.6)
+        axes.grid(color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
 
-    band = "" if results.facts["kind"] == "point" else ", with its 95 % band"
-    each = float(f"{seen['answers'].mean():.2g}") if len(seen) else 0
+    question = text_or(results.wording.question, "")
     return page(
-        heading(title or "How often are two called “about equal”?", spoken_or(about.question, "")),
-        plot(230, paint),
-        notes(
-            f"Line: what the model says{band}.",
-            f"Dots: the answers given, about {each:,.0f} to a dot, from pairs that differ by about "
-            "as much in the estimates; with the 95 % interval of each share."
-            if each
-            else "",
-        ),
+        heading(title or "How often are two called “about equal”?", question),
+        panel(230, paint),
+        notes(*_explanations(results, observed)),
     )
 
 
-def _dots(axes: Axes, seen: pd.DataFrame) -> None:
-    if not len(seen):
+def _explanations(results: Results, observed: pd.DataFrame) -> list[str]:
+    band = "" if results.facts["kind"] == "point" else ", with its 95 % band"
+    each = float(f"{observed['answers'].mean():.2g}") if len(observed) else 0
+    lines = [f"Line: what the model says{band}."]
+    if each:
+        lines.append(
+            f"Dots: the answers given, about {each:,.0f} to a dot, from pairs that differ by about "
+            "as much in the estimates; with the 95 % interval of each share."
+        )
+    return lines
+
+
+def _draw_dots(axes: Axes, observed: pd.DataFrame) -> None:
+    if not len(observed):
         return
-    axes.vlines(seen["gap"], 100 * seen["low"], 100 * seen["high"], color=INK, linewidth=0.9)
-    axes.scatter(seen["gap"], 100 * seen["share"], s=26, color=INK, zorder=3, clip_on=False)
+    gap, share = observed["gap"], 100 * observed["share"]
+    axes.vlines(gap, 100 * observed["low"], 100 * observed["high"], color=INK, linewidth=0.9)
+    axes.scatter(gap, share, s=26, color=INK, zorder=3, clip_on=False)
 
 
 def observed_ties(results: Results) -> pd.DataFrame:
@@ -84,19 +75,19 @@ def observed_ties(results: Results) -> pd.DataFrame:
     Each row stands for about as many answers as every other.
     """
     tree = results.tree
-    told = tree["observed_data"]
+    counts = tree["observed_data"]
     mean = tree["posterior/quality"].mean(("chain", "draw")).to_numpy()
-    gap = np.abs(mean[told["first"].to_numpy()] - mean[told["second"].to_numpy()])
-    answers = sum(told[name].to_numpy() for name in ("wins_first", "wins_second", "ties"))
-    table = pd.DataFrame({"gap": gap, "answers": answers, "ties": told["ties"].to_numpy()})
+    gap = np.abs(mean[counts["first"].to_numpy()] - mean[counts["second"].to_numpy()])
+    answers = sum(counts[name].to_numpy() for name in ("wins_first", "wins_second", "ties"))
+    table = pd.DataFrame({"gap": gap, "answers": answers, "ties": counts["ties"].to_numpy()})
     table = table[table["answers"] > 0].sort_values("gap", kind="stable")
     total = int(table["answers"].sum())
     bins = int(np.clip(total // FEWEST_ANSWERS, 0, MOST_BINS))
     if not bins:
         return pd.DataFrame(columns=["gap", "share", "low", "high", "answers"])
-    which = (table["answers"].cumsum() - table["answers"]) * bins // total
-    weighed = table.assign(gap=table["gap"] * table["answers"]).groupby(which).sum()
-    return _with_intervals(weighed)
+    bin_of = (table["answers"].cumsum() - table["answers"]) * bins // total
+    sums = table.assign(gap=table["gap"] * table["answers"]).groupby(bin_of).sum()
+    return _with_intervals(sums)
 
 
 def _with_intervals(sums: pd.DataFrame) -> pd.DataFrame:
@@ -109,57 +100,19 @@ def _with_intervals(sums: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
 
 
-# What was learnt of each item.
-
-
-@styled
-def learning_plot(results: Results, *, title: str | None = None) -> Figure:
-    """How much of the uncertainty before any judgement is left for each item, by comparisons."""
-    left, about = remaining(results), results.about
-    if left is None:
-        raise InputError(
-            f"{results.facts['engine']} has no prior of this model to start from; "
-            "fit with another engine for this picture"
-        )
-    seen = results.items["comparisons"].to_numpy()
-    percent = 100 * left.reindex(results.items["item"]).to_numpy()
-
-    def paint(axes: Axes) -> None:
-        axes.axhline(100, color=INK, linewidth=0.8)
-        for those, face in ((seen > 0, LOW), (seen == 0, "white")):
-            axes.scatter(seen[those], percent[those], s=20, facecolors=face, edgecolors=LOW,
-                         linewidths=0.9, alpha=0.75 if face == LOW else 1, zorder=3)  # fmt: skip
-        axes.set(xlim=(-0.02 * seen.max() - 0.5, None), ylim=(0, max(105.0, 1.05 * percent.max())))
-        axes.set_xlabel("comparisons it was in")
-        axes.set_ylabel("% of uncertainty left")
-        axes.grid(color="#e6e6e6", linewidth=0.6)
-        axes.set_axisbelow(True)
-
-    return page(
-        heading(
-            title or f"How much was learnt about each {about.one}?", spoken_or(about.question, "")
-        ),
-        plot(230, paint),
-        notes(
-            f"Each dot is one {about.one}. 100 %: as unsure as before any judgement; "
-            "the lower, the more the judgements have taught.",
-            f"An open dot means {borrowed(results)}." if (seen == 0).any() else "",
-        ),
+def _caption(results: Results) -> str:
+    curve = tie_curve(results.tree, [0.0, 1.0, 2.0])
+    none, one, two = (probability_percent(share) for share in curve["median"])
+    low, high = (probability_percent(curve[end][0]) for end in ("q2.5", "q97.5"))
+    band = f" ({low} to {high})" if results.facts["kind"] != "point" else ""
+    return (
+        f"Curve of how often two {results.wording.nouns} are called about equal: {none}{band} "
+        f"where their qualities do not differ, {one} where they differ by 1, {two} where by 2."
     )
 
 
-def remaining(results: Results) -> pd.Series[float] | None:
-    """Standard deviation of each quality after the judgements as a share of that before them.
+def _has_ties(results: Results) -> bool:
+    return bool((results.tree["posterior/tie"].to_numpy() > 0).any())
 
-    None where the engine had no variance, and so no such prior.
-    """
-    tree = results.tree
-    variance = tree["posterior/variance"].to_numpy()
-    if np.isnan(variance).all():
-        return None
-    constant = tree["constant_data"]
-    before = constant["prior_sd"].to_numpy() * np.sqrt(variance).mean()
-    items = constant["item"].to_numpy().astype(str)
-    after = results.items.set_index("item")["sd"].reindex(items)
-    # A single item is its own average: nothing was uncertain, and nothing is.
-    return (after / np.where(before > 0, before, np.nan)).fillna(1.0)
+
+TIE_CURVE = PlotDefinition("tie-curve", "How ties were used", tie_curve_plot, _caption, _has_ties)

@@ -1,4 +1,4 @@
-"""How far draws can be trusted: effective sample sizes and R-hat, nested where chains share.
+"""Effective sample sizes and R-hat, nested where chains share a start.
 
 Rank-normalised split diagnostics (Vehtari et al. 2021; Margossian et al. 2024 for nested R-hat),
 for all parameters at once: a thousand items take a second, where one call a parameter takes ten.
@@ -19,19 +19,19 @@ from xarray import DataTree
 Floats = NDArray[np.float64]
 
 TAILS = (0.05, 0.95)
-AT_ONCE = 64  # parameters worked on together: enough to be quick, few enough to be small
+BATCH = 64  # parameters processed together: enough to be quick, few enough to be small
 
 
 def centred_parts(tree: DataTree) -> Iterator[Floats]:
     """Qualities (chains, draws, some items), each draw less its own mean over all items."""
     quality = tree["posterior/quality"].to_numpy()
     level = quality.mean(axis=-1, keepdims=True)
-    for k in range(0, quality.shape[-1], AT_ONCE):
-        yield quality[..., k : k + AT_ONCE] - level
+    for k in range(0, quality.shape[-1], BATCH):
+        yield quality[..., k : k + BATCH] - level
 
 
 def term_parts(tree: DataTree) -> Iterator[Floats]:
-    """What terms added to the posterior (chains, draws, some parameters), contrasts centred."""
+    """Draws of terms (chains, draws, some parameters), contrasts centred."""
     for name, values in tree["posterior"].data_vars.items():
         if name in ("quality", "tie", "variance"):
             continue
@@ -40,8 +40,8 @@ def term_parts(tree: DataTree) -> Iterator[Floats]:
             # Only differences between items enter, as with quality.
             draws = draws - draws.mean(axis=-1, keepdims=True)
         flat = draws.reshape(*draws.shape[:2], -1)
-        for k in range(0, flat.shape[-1], AT_ONCE):
-            part = flat[..., k : k + AT_ONCE]
+        for k in range(0, flat.shape[-1], BATCH):
+            part = flat[..., k : k + BATCH]
             free = np.ptp(part, axis=(0, 1)) > 0
             if free.any():
                 yield part[..., free]
@@ -87,7 +87,7 @@ def _in_parts(draws: Floats, measure: Callable[[Floats], Floats]) -> Floats:
     flat = draws.reshape(chains, number, -1)
     if number < 4:
         return np.full(shape, np.nan)
-    parts = [measure(flat[:, :, k : k + AT_ONCE]) for k in range(0, flat.shape[2], AT_ONCE)]
+    parts = [measure(flat[:, :, k : k + BATCH]) for k in range(0, flat.shape[2], BATCH)]
     return np.concatenate(parts).reshape(shape)
 
 
@@ -130,7 +130,7 @@ def _quantiles(size: int) -> Floats:
 
 
 def autocorrelation(draws: Floats) -> Floats:
-    """How alike draws (chains, draws) are that lie so many apart: 1 at lag 0, 0 where unrelated."""
+    """Autocorrelation of draws (chains, draws) at each lag."""
     rho, _ = _correlations(draws[:, :, None])
     return rho[:, 0]
 
@@ -154,9 +154,11 @@ def _effective(draws: Floats) -> Floats:
     # The last few lags rest on a few products each and are left out.
     last = max((number - 3) // 2, 1)
     pairs = rho[0 : 2 * last : 2] + rho[1 : 2 * last : 2]
-    kept = np.logical_and.accumulate(pairs > 0, axis=0)
-    falling = np.where(kept, np.minimum.accumulate(np.where(kept, pairs, np.inf), axis=0), 0.0)
-    next_even = rho[np.minimum(2 * kept.sum(axis=0), number - 1), np.arange(rho.shape[1])]
+    positive = np.logical_and.accumulate(pairs > 0, axis=0)
+    falling = np.where(
+        positive, np.minimum.accumulate(np.where(positive, pairs, np.inf), axis=0), 0.0
+    )
+    next_even = rho[np.minimum(2 * positive.sum(axis=0), number - 1), np.arange(rho.shape[1])]
     tau = 2 * falling.sum(axis=0) - 1 + np.maximum(next_even, 0)
     size = chains * number
     out: Floats = size / np.maximum(tau, 1 / np.log10(size))

@@ -1,4 +1,4 @@
-"""Record: who said what of which pair, in the order in which it was said."""
+"""The record of single judgements: who compared which pair, and with which answer."""
 
 from __future__ import annotations
 
@@ -9,139 +9,175 @@ import pandas as pd
 from numpy.typing import NDArray
 from xarray import Dataset, DataTree
 
-from tiewise.criticism.judge_statistics import LEFT, RIGHT, SKIP, TIE, Said
+from tiewise.data.answers import FIRST, SECOND, SKIP, TIE, on_scale
 from tiewise.data.comparisons import Comparisons
 from tiewise.data.counts import Counts, natural_order
 from tiewise.data.format_rules import Judgements
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
-OUTCOME = np.array([LEFT, RIGHT, TIE, SKIP])
-"""For each of the outcomes that comparisons have, in their order."""
-NAMELESS = "not named"
-FEWEST_DECIDED = 50
-"""Choices that are all on one side by chance only if there are fewer."""
-MOST = 5_000_000
-"""Judgements that are kept; of more than these only the counts are."""
-KEPT = {"judge": "int32", "left": "int32", "right": "int32", "outcome": "int8", "repeat": "int8",
-        "seconds": "float32"}  # fmt: skip
+STORED_SKIP = 3
+"""How a skip is stored with a posterior; other answers off the scale follow it upwards."""
+UNNAMED_JUDGE = "not named"
+MIN_DECIDED = 50
+"""With fewer choices than this, all may be on one side by accident."""
+MAX_JUDGEMENTS = 5_000_000
+"""With more judgements than this only the counts are stored."""
+STORED_TYPES = {"judge": "int32", "left": "int32", "right": "int32", "outcome": "int8",
+                "repeat": "int8", "seconds": "float32"}  # fmt: skip
 
 
-class Record(NamedTuple):
-    """Judgements of a study, oldest first, by judges and about items known by their positions.
+class JudgementTable(NamedTuple):
+    """Columns of judgements, oldest first, one entry each.
 
-    `judges` is empty where nobody is named. Where `sides` is false, left and right mean nothing.
+    `judge`, `left` and `right` are positions in lists of judges and items, items -1 where the fit
+    does not know them; `answer` is a code of `data.answers`, FIRST for the left item; `repeat` is
+    true where the pair was shown once more on purpose; `seconds` is NaN where unknown.
+    """
+
+    judge: Integers
+    left: Integers
+    right: Integers
+    answer: Integers
+    repeat: Mask
+    seconds: Floats
+
+    def where(self, which: Mask | Integers) -> JudgementTable:
+        """The judgements at these positions."""
+        columns: list[Any] = [column[which] for column in self]
+        return JudgementTable(*columns)
+
+
+class JudgementRecord(NamedTuple):
+    """Judgements of a study, with the names of the judges.
+
+    `judges` is empty where nobody is named. Where `has_sides` is false, left and right carry no
+    information.
     """
 
     judges: tuple[str, ...]
-    said: Said
-    sides: bool
+    judgements: JudgementTable
+    has_sides: bool
 
     @classmethod
-    def of(cls, comparisons: Comparisons, items: tuple[str, ...]) -> Record | None:
-        """The record of these comparisons; None where they are too many to be kept."""
-        if len(comparisons) > MOST:
+    def from_comparisons(
+        cls, comparisons: Comparisons, items: tuple[str, ...]
+    ) -> JudgementRecord | None:
+        """The record of these comparisons; None where they are too many to be stored."""
+        if len(comparisons) > MAX_JUDGEMENTS:
             return None
-        told, who, more = comparisons.one_by_one("kind", "shown_at", "answered_at")
-        place = _places(items, told.words)
-        judges, judge = _named(told, who)
-        said = Said(
-            np.zeros_like(told.row) if judge is None else judge, place[told.first],
-            place[told.second], OUTCOME[told.outcome], _repeats(more, len(told.row)),
-            _seconds(more, len(told.row)),
+        rows, judge_text, extra = comparisons.coded_rows("kind", "shown_at", "answered_at")
+        position = _positions(items, rows.texts)
+        judges, judge = _judges(rows, judge_text)
+        table = JudgementTable(
+            np.zeros_like(rows.row) if judge is None else judge, position[rows.first],
+            position[rows.second], rows.answer, _repeats(extra, len(rows.row)),
+            _seconds(extra, len(rows.row)),
         )  # fmt: skip
         if comparisons.layout.counted:
-            said = said.where(np.repeat(np.arange(len(told.row)), told.times))
-        sides = comparisons.layout.sides and not _always_one_side(said)
-        return cls(judges, said if sides else _mixed(said), sides)
+            table = table.where(np.repeat(np.arange(len(rows.row)), rows.times))
+        has_sides = comparisons.layout.sides and not _always_one_side(table)
+        return cls(judges, table if has_sides else _alternate_sides(table), has_sides)
 
     @classmethod
-    def read(cls, tree: DataTree) -> Record | None:
-        """The record that was kept with a posterior, where one was."""
+    def from_tree(cls, tree: DataTree) -> JudgementRecord | None:
+        """The record stored with a posterior, if there is one."""
         if "judgements" not in tree.children:
             return None
-        kept = tree["judgements"]
-        columns: dict[str, Any] = {name: kept[name].to_numpy() for name in KEPT}
-        said = Said(
+        stored = tree["judgements"]
+        columns: dict[str, Any] = {name: stored[name].to_numpy() for name in STORED_TYPES}
+        answer = columns["outcome"].astype(np.int64)
+        table = JudgementTable(
             columns["judge"].astype(np.int64), columns["left"].astype(np.int64),
-            columns["right"].astype(np.int64), columns["outcome"].astype(np.int64),
+            columns["right"].astype(np.int64),
+            np.where(answer >= STORED_SKIP, STORED_SKIP + SKIP - answer, answer),
             columns["repeat"].astype(bool), columns["seconds"].astype(float),
         )  # fmt: skip
-        judges = tuple(kept["name"].to_numpy().astype(str)) if "name" in kept else ()
-        return cls(judges, said, bool(kept.attrs["sides"]))
+        judges = tuple(stored["name"].to_numpy().astype(str)) if "name" in stored else ()
+        return cls(judges, table, bool(stored.attrs["sides"]))
 
     def dataset(self) -> Dataset:
-        """What is kept of it with a posterior."""
+        """The record as it is stored with a posterior."""
+        table = self.judgements
+        values = table._asdict()
+        off_scale = STORED_SKIP + SKIP - table.answer
+        values["outcome"] = np.where(on_scale(table.answer), table.answer, off_scale)
         columns = {
-            name: (["judgement"], getattr(self.said, name).astype(kind))
-            for name, kind in KEPT.items()
+            name: (["judgement"], values[name].astype(kind)) for name, kind in STORED_TYPES.items()
         }
         names = {"name": (["judges"], np.array(self.judges))} if self.judges else {}
-        return Dataset({**columns, **names}, attrs={"sides": int(self.sides)})
+        return Dataset({**columns, **names}, attrs={"sides": int(self.has_sides)})
 
     @property
-    def compared(self) -> Said:
-        """What was said without being skipped, of items that the fit knows."""
-        said = self.said
-        return said.where((said.outcome != SKIP) & (said.left >= 0) & (said.right >= 0))
+    def compared(self) -> JudgementTable:
+        """Judgements that are not skips, of items that the fit knows."""
+        table = self.judgements
+        return table.where(on_scale(table.answer) & (table.left >= 0) & (table.right >= 0))
 
-    def counts(self, items: tuple[str, ...], judges: NDArray[np.bool_]) -> Counts:
-        """Counts of what these judges said."""
-        told = self.compared
-        return counted(items, told.where(judges[told.judge]))
-
-
-def counted(items: tuple[str, ...], said: Said) -> Counts:
-    """Counts of judgements, whoever gave them and whatever the side."""
-    answers = (said.outcome == kind for kind in (LEFT, RIGHT, TIE))
-    return Counts.of(items, said.left, said.right, *answers)
+    def counts(self, items: tuple[str, ...], judges: Mask) -> Counts:
+        """Counts of the judgements of these judges."""
+        table = self.compared
+        return count_judgements(items, table.where(judges[table.judge]))
 
 
-def _always_one_side(said: Said) -> bool:
-    """Whether the chosen one is always written on the same side, so that sides mean nothing."""
-    decided = said.outcome[(said.outcome == LEFT) | (said.outcome == RIGHT)]
-    return len(decided) >= FEWEST_DECIDED and len(np.unique(decided)) == 1
+def count_judgements(items: tuple[str, ...], table: JudgementTable) -> Counts:
+    """Counts of judgements over all judges and sides."""
+    answers = (table.answer == code for code in (FIRST, SECOND, TIE))
+    return Counts.of(items, table.left, table.right, *answers)
 
 
-def _mixed(said: Said) -> Said:
-    """Every second row of each judge turned round: where sides mean nothing, none is favoured."""
-    order = np.argsort(said.judge, kind="stable")
-    turn = np.zeros(len(order), bool)
-    turn[order] = np.arange(len(order)) % 2 == 1
-    outcome = np.where(said.outcome == LEFT, RIGHT, LEFT)
-    decided = (said.outcome == LEFT) | (said.outcome == RIGHT)
-    return said._replace(
-        left=np.where(turn, said.right, said.left),
-        right=np.where(turn, said.left, said.right),
-        outcome=np.where(turn & decided, outcome, said.outcome),
+def _is_decided(table: JudgementTable) -> Mask:
+    return np.isin(table.answer, (FIRST, SECOND))
+
+
+def _always_one_side(table: JudgementTable) -> bool:
+    """Whether the chosen item is always written on the same side, so that sides mean nothing."""
+    decided = table.answer[_is_decided(table)]
+    return len(decided) >= MIN_DECIDED and len(np.unique(decided)) == 1
+
+
+def _alternate_sides(table: JudgementTable) -> JudgementTable:
+    """Every second row of each judge with its sides swapped, so that neither side is favoured."""
+    order = np.argsort(table.judge, kind="stable")
+    swap = np.zeros(len(order), bool)
+    swap[order] = np.arange(len(order)) % 2 == 1
+    swapped = np.where(table.answer == FIRST, SECOND, FIRST)
+    return table._replace(
+        left=np.where(swap, table.right, table.left),
+        right=np.where(swap, table.left, table.right),
+        answer=np.where(swap & _is_decided(table), swapped, table.answer),
     )
 
 
-def _places(names: tuple[str, ...], words: tuple[str, ...]) -> Integers:
-    """Where each word stands among the names, or -1."""
-    place = {name: k for k, name in enumerate(names)}
-    return np.array([place.get(word, -1) for word in words], np.int64)
+def _positions(names: tuple[str, ...], words: tuple[str, ...]) -> Integers:
+    """The position of each word among the names, or -1."""
+    position = {name: k for k, name in enumerate(names)}
+    return np.array([position.get(word, -1) for word in words], np.int64)
 
 
-def _named(told: Judgements, who: Integers | None) -> tuple[tuple[str, ...], Integers | None]:
-    """The judges in their order, and which of them gave each judgement; None where nobody is."""
-    # Of counts, a row may stand for no judgement at all.
-    heard = None if who is None else np.unique(who[told.times > 0])
-    if who is None or heard is None or not heard.any():
+def _judges(
+    rows: Judgements, judge_text: Integers | None
+) -> tuple[tuple[str, ...], Integers | None]:
+    """The judges in natural order and the judge of each row; None where nobody is named."""
+    # In a file of counts, a row may stand for no judgement at all.
+    present = None if judge_text is None else np.unique(judge_text[rows.times > 0])
+    if judge_text is None or present is None or not present.any():
         return (), None
-    called = (NAMELESS, *told.words[1:])
-    judges = natural_order(called[k] for k in heard)
-    return judges, _places(judges, called)[who]
+    names = (UNNAMED_JUDGE, *rows.texts[1:])
+    judges = natural_order(names[k] for k in present)
+    return judges, _positions(judges, names)[judge_text]
 
 
-def _repeats(rows: pd.DataFrame, size: int) -> NDArray[np.bool_]:
-    """Where a pair was shown again on purpose; without a word on it, wherever it comes again."""
+def _repeats(rows: pd.DataFrame, size: int) -> Mask:
+    """Where a pair was shown again on purpose; without that column, wherever it comes again."""
     if "kind" not in rows:
         return np.ones(size, bool)
     return (rows["kind"].astype(str) == "repeat").to_numpy()
 
 
-def _seconds(rows: pd.DataFrame, size: int) -> NDArray[np.float64]:
+def _seconds(rows: pd.DataFrame, size: int) -> Floats:
     if not {"shown_at", "answered_at"} <= set(rows.columns):
         return np.full(size, np.nan)
     shown, answered = (
@@ -151,31 +187,33 @@ def _seconds(rows: pd.DataFrame, size: int) -> NDArray[np.float64]:
     return (answered - shown).dt.total_seconds().to_numpy().astype(np.float64)
 
 
-def asked(tree: DataTree) -> Said:
+def fitted_judgements(tree: DataTree) -> JudgementTable:
     """Every judgement that was fitted, one entry each: from the record, else from the counts.
 
-    Without a record there is but one judge, and sides mean nothing.
+    Without a record all judgements are of one judge, and sides mean nothing.
     """
-    record, ties = Record.read(tree), bool(tree["observed_data/ties"].sum() > 0)
+    record, ties = JudgementRecord.from_tree(tree), bool(tree["observed_data/ties"].sum() > 0)
     if record is not None:
-        told = record.compared
-        return told if ties else told.where(told.outcome != TIE)
+        table = record.compared
+        return table if ties else table.where(table.answer != TIE)
     return _from_counts(tree)[0]
 
 
-def by_stratum(tree: DataTree) -> Said:
+def fitted_judgements_by_stratum(tree: DataTree) -> JudgementTable:
     """Every judgement that was fitted, from the counts, with its stratum in place of the judge."""
-    told, row = _from_counts(tree)
-    return told._replace(judge=tree["observed_data/stratum"].to_numpy().astype(np.int64)[row])
+    table, row = _from_counts(tree)
+    return table._replace(judge=tree["observed_data/stratum"].to_numpy().astype(np.int64)[row])
 
 
-def _from_counts(tree: DataTree) -> tuple[Said, Integers]:
+def _from_counts(tree: DataTree) -> tuple[JudgementTable, Integers]:
     """Judgements written out from their counts, as of one judge, and the row of each."""
-    seen = tree["observed_data"]
-    number = [seen[name].to_numpy() for name in ("wins_first", "ties", "wins_second")]
-    rows = np.concatenate([np.repeat(np.arange(len(n)), n) for n in number])
-    outcome = np.repeat(np.arange(3), [int(n.sum()) for n in number])
-    left, right = (seen[name].to_numpy().astype(np.int64)[rows] for name in ("first", "second"))
+    observed = tree["observed_data"]
+    counts = [observed[name].to_numpy() for name in ("wins_first", "ties", "wins_second")]
+    rows = np.concatenate([np.repeat(np.arange(len(n)), n) for n in counts])
+    answer = np.repeat((FIRST, TIE, SECOND), [int(n.sum()) for n in counts])
+    left, right = (observed[name].to_numpy().astype(np.int64)[rows] for name in ("first", "second"))
     size = len(rows)
-    nothing = np.zeros(size, np.int64)
-    return Said(nothing, left, right, outcome, np.zeros(size, bool), np.full(size, np.nan)), rows
+    table = JudgementTable(
+        np.zeros(size, np.int64), left, right, answer, np.zeros(size, bool), np.full(size, np.nan)
+    )
+    return table, rows

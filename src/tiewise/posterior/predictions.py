@@ -1,4 +1,4 @@
-"""What draws of a posterior say of any pair: the one place where results ask for chances.
+"""Answer probabilities from posterior draws, for any pair and stratum.
 
     margin = ± a_s (λ_i + contrast_{g,i} − λ_j − contrast_{g,j} + κᵀc_s) − δ_s
 
@@ -16,23 +16,23 @@ from numpy.typing import NDArray
 from xarray import DataTree
 
 from tiewise.errors import InputError
-from tiewise.model.bradley_terry import answer_probabilities
+from tiewise.model.likelihood import answer_probabilities
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-BY_STRATUM = ("contrast", "order", "sharpness", "threshold")
-"""Terms for which it matters who was asked, or which of a pair came first."""
-AT_ONCE = 4_000_000
-"""Chances that are held at once."""
+STRATUM_TERMS = ("contrast", "order", "sharpness", "threshold")
+"""Terms that depend on the judge or on which item of a pair was shown first."""
+MAX_PROBABILITIES = 4_000_000
+"""Probabilities held in memory at once."""
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Draws of what strata add, None where a model has no such term.
+class StratumDraws:
+    """Draws of the terms that depend on the stratum; None where a model has no such term.
 
-    `group` is that of each stratum; contrasts are (draws, groups, items), the others (draws,
-    strata): the advantage of the first, sharpness, and threshold.
+    `group` is the group of each stratum; contrasts are (draws, groups, items), the others (draws,
+    strata): the advantage of the first item, sharpness, and threshold.
     """
 
     group: Integers | None = None
@@ -41,23 +41,25 @@ class Terms:
     sharpness: Floats | None = None
     threshold: Floats | None = None
 
-    def picked(self, which: Integers | slice) -> Terms:
-        """Some of the draws."""
-        drawn = (self.contrast, self.advantage, self.sharpness, self.threshold)
-        return Terms(self.group, *(None if draws is None else draws[which] for draws in drawn))
+    def select(self, which: Integers | slice) -> StratumDraws:
+        """The draws at these positions."""
+        arrays = (self.contrast, self.advantage, self.sharpness, self.threshold)
+        return StratumDraws(
+            self.group, *(None if draws is None else draws[which] for draws in arrays)
+        )
 
 
 @dataclass(frozen=True)
-class Opinions:
-    """Draws of qualities (draws, items) and of the threshold (draws), ready to be asked."""
+class PosteriorDraws:
+    """Draws of qualities (draws, items), of the threshold (draws) and of strata's terms."""
 
     quality: Floats
     tie: Floats
-    terms: Terms | None = None
+    terms: StratumDraws | None = None
 
     @classmethod
-    def of(cls, tree: DataTree, most: int | None = None) -> Opinions:
-        """The draws of a fit, or so many of them, evenly spaced."""
+    def from_tree(cls, tree: DataTree, most: int | None = None) -> PosteriorDraws:
+        """The draws of a fit, or at most so many of them, evenly spaced."""
         _refuse_points(tree)
         posterior = tree["posterior"]
         quality = posterior["quality"].to_numpy()
@@ -65,20 +67,22 @@ class Opinions:
         whole = cls(quality, tie, _terms(tree) if has_strata(tree) else None)
         if most is None or len(tie) <= most:
             return whole
-        return whole.picked(np.linspace(0, len(tie) - 1, most).round().astype(np.int64))
+        return whole.select(np.linspace(0, len(tie) - 1, most).round().astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.tie)
 
-    def picked(self, which: Integers | slice) -> Opinions:
-        """Some of the draws."""
-        terms = None if self.terms is None else self.terms.picked(which)
-        return Opinions(self.quality[which], self.tie[which], terms)
+    def select(self, which: Integers | slice) -> PosteriorDraws:
+        """The draws at these positions."""
+        terms = None if self.terms is None else self.terms.select(which)
+        return PosteriorDraws(self.quality[which], self.tie[which], terms)
 
-    def chances(self, first: Integers, second: Integers, stratum: Integers | None = None) -> Floats:
-        """Chances (3, draws, pairs) that a judge says first, about equal, second.
+    def answer_probabilities(
+        self, first: Integers, second: Integers, stratum: Integers | None = None
+    ) -> Floats:
+        """Probabilities (3, draws, pairs) of the answers first, tie, second.
 
-        `stratum` of each pair is needed where the model has terms that depend on it.
+        The stratum of each pair is needed where the model has terms that depend on it.
         """
         gap = self.quality[:, first] - self.quality[:, second]
         tie = self.tie[:, None]
@@ -90,26 +94,31 @@ class Opinions:
             gap, tie = _with_terms(self.terms, gap, tie, first, second, stratum)
         return np.stack(answer_probabilities(gap, tie))
 
-    def log_chance(
+    def log_probability(
         self, first: Integers, second: Integers, answer: Integers, stratum: Integers | None = None
     ) -> Floats:
-        """Log chance (draws, pairs) of these answers: 0 first, 1 about equal, 2 second."""
-        chance = self.chances(first, second, stratum)
-        picked = np.take_along_axis(chance, answer[None, None, :], axis=0)[0]
-        out: Floats = np.log(np.maximum(picked, 1e-300))
+        """Log probability (draws, pairs) of these answers, by their codes."""
+        probability = self.answer_probabilities(first, second, stratum)
+        chosen = np.take_along_axis(probability, answer[None, None, :], axis=0)[0]
+        out: Floats = np.log(np.maximum(chosen, 1e-300))
         return out
 
-    def in_parts(self, pairs: int) -> Iterator[Opinions]:
-        """Some draws at a time, so that not too many chances are held at once."""
-        step = max(AT_ONCE // max(3 * pairs, 1), 1)
+    def batches(self, pairs: int) -> Iterator[PosteriorDraws]:
+        """Some draws at a time, so that few enough probabilities are held in memory."""
+        step = max(MAX_PROBABILITIES // max(3 * pairs, 1), 1)
         for k in range(0, len(self), step):
-            yield self.picked(slice(k, k + step))
+            yield self.select(slice(k, k + step))
 
 
 def _with_terms(
-    terms: Terms, gap: Floats, tie: Floats, first: Integers, second: Integers, stratum: Integers
+    terms: StratumDraws,
+    gap: Floats,
+    tie: Floats,
+    first: Integers,
+    second: Integers,
+    stratum: Integers,
 ) -> tuple[Floats, Floats]:
-    """Differences and thresholds (draws, pairs) with what the strata add."""
+    """Differences and thresholds (draws, pairs) with the terms of the strata."""
     if terms.contrast is not None and terms.group is not None:
         group = terms.group[stratum]
         gap = gap + terms.contrast[:, group, first] - terms.contrast[:, group, second]
@@ -121,46 +130,47 @@ def _with_terms(
 
 
 def has_strata(tree: DataTree) -> bool:
-    """Whether it matters to this model who was asked, or which of a pair came first."""
-    return any(name in tree["posterior"] for name in BY_STRATUM)
+    """Whether answers of this model depend on the judge or on which item was shown first."""
+    return any(name in tree["posterior"] for name in STRATUM_TERMS)
 
 
-def _terms(tree: DataTree) -> Terms:
+def _terms(tree: DataTree) -> StratumDraws:
     posterior, constant = tree["posterior"], tree["constant_data"]
-    lost = [
+    missing = [
         name
         for term, name in (("contrast", "group_of_stratum"), ("order", "advantage_of_stratum"))
         if term in posterior and name not in constant
     ]
-    if lost:
-        raise InputError(f"these results lack {', '.join(lost)} of their terms; fit again")
+    if missing:
+        raise InputError(f"these results lack {', '.join(missing)} of their terms; fit again")
 
-    def drawn(name: str, *last: str) -> Floats | None:
+    def draws_of(name: str, *last: str) -> Floats | None:
         if name not in posterior:
             return None
         whole = posterior[name].transpose("chain", "draw", *last).to_numpy()
         flat: Floats = whole.reshape(-1, *whole.shape[2:])
         return flat
 
-    order = drawn("order", "advantage")
-    return Terms(
+    order = draws_of("order", "advantage")
+    return StratumDraws(
         constant["group_of_stratum"].to_numpy() if "contrast" in posterior else None,
-        drawn("contrast", "group", "item"),
+        draws_of("contrast", "group", "item"),
         None if order is None else order @ constant["advantage_of_stratum"].to_numpy().T,
-        drawn("sharpness", "judge"),
-        drawn("threshold", "judge"),
+        draws_of("sharpness", "judge"),
+        draws_of("threshold", "judge"),
     )
 
 
-def replies(chance: Floats, rng: Generator) -> Integers:
-    """Made-up answers (draws, pairs), 0, 1 or 2, with these chances (3, draws, pairs)."""
-    uniform = rng.uniform(size=chance.shape[1:])
-    out: Integers = (uniform >= chance[0]).astype(np.int64) + (uniform >= chance[0] + chance[1])
+def replicate_answers(probability: Floats, rng: Generator) -> Integers:
+    """Replicated answers (draws, pairs), with these probabilities (3, draws, pairs)."""
+    uniform = rng.uniform(size=probability.shape[1:])
+    above = uniform >= probability[0]
+    out: Integers = above.astype(np.int64) + (uniform >= probability[0] + probability[1])
     return out
 
 
-def tail(replicated: Floats, observed: Floats | float) -> Floats:
-    """Chance that what is made up is at least as large; of those as large, half."""
+def tail_probability(replicated: Floats, observed: Floats | float) -> Floats:
+    """Share of replicates that are larger than observed; of those that are equal, half."""
     above = (replicated > observed).sum(axis=0) + 0.5 * (replicated == observed).sum(axis=0)
     out: Floats = np.asarray((above + 0.5) / (len(replicated) + 1))
     return out

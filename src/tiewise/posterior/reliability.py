@@ -1,4 +1,4 @@
-"""How much of the differences between items is known, and how many comparisons more it takes."""
+"""Reliability of the results, and how many more comparisons reach a target."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tiewise.data.answers import CHOOSE_OR_TIE
+from tiewise.text import rounded_down
 
 Floats = NDArray[np.float64]
 
@@ -27,73 +30,71 @@ def reliability(quality: Floats) -> float:
     return known / (known + unknown) if known + unknown > 0 else 0.0
 
 
-def more_needed(found: float, comparisons: int, wanted: float) -> float:
-    """About how many comparisons more bring reliability from `found` to `wanted`; inf: unknown.
+def more_needed(reached: float, comparisons: int, target: float) -> float:
+    """About how many more comparisons bring the reliability reached to the target; inf if unknown.
 
     By Spearman and Brown: the odds of reliability grow in proportion to comparisons.
     """
-    if found >= wanted:
+    if reached >= target:
         return 0.0
-    if found <= 0 or wanted >= 1:
+    if reached <= 0 or target >= 1:
         return inf
-    return comparisons * (wanted / (1 - wanted) / (found / (1 - found)) - 1)
+    return comparisons * (target / (1 - target) / (reached / (1 - reached)) - 1)
 
 
-class Verdict(NamedTuple):
-    """Whether it is enough, in a sentence, and about how many comparisons are missing."""
+class StoppingAdvice(NamedTuple):
+    """Whether the comparisons are enough, in a sentence, and about how many are missing."""
 
     enough: bool
-    says: str
+    sentence: str
     more: int | None
-    """0 where it is enough, None where it cannot be said yet."""
+    """0 where they are enough, None where it is not known yet."""
 
 
-def verdict(body: Mapping[str, Any] | None, *, wanted: float) -> Verdict:
-    """What to say to somebody who asks whether to go on, from the body of a snapshot."""
+def stopping_advice(body: Mapping[str, Any] | None, *, target: float) -> StoppingAdvice:
+    """Whether to go on collecting judgements, from the body of a snapshot."""
     if body is None:
-        return Verdict(False, "Not yet: there are no comparisons.", None)
-    comparisons = sum(body["answers"][key] for key in ("left", "right", "tie"))
-    items, found = len(body["items"]), float(body["reliability"])
-    apart = _sets(body["part"])
+        return StoppingAdvice(False, "Not yet: there are no comparisons.", None)
+    comparisons = sum(body["answers"][answer.stored] for answer in CHOOSE_OR_TIE.grades)
+    items, reached = len(body["items"]), float(body["reliability"])
+    sets = _sets(body["part"])
     if comparisons < items:
         few = "1 comparison is" if comparisons == 1 else f"{comparisons} comparisons are"
-        return Verdict(
+        return StoppingAdvice(
             False,
             f"Not yet, and too early to say how many more: {few} few for {items} items.",
             None,
         )
-    if apart > 1:
-        return Verdict(
+    if sets > 1:
+        return StoppingAdvice(
             False,
-            f"Not yet: the items fall into {apart} sets that nobody has compared with each other, "
+            f"Not yet: the items fall into {sets} sets that nobody has compared with each other, "
             "so how the sets stand to each other is not known.",
             None,
         )
-    if found >= wanted:
-        return Verdict(
-            True, f"Enough: reliability is {_told(found)}, and {_told(wanted)} was wanted.", 0
+    if reached >= target:
+        return StoppingAdvice(
+            True,
+            f"Enough: reliability is {rounded_down(reached)}, "
+            f"and {rounded_down(target)} was wanted.",
+            0,
         )
-    more = more_needed(found, comparisons, wanted)
-    now = f"reliability is {_told(found)}, and {_told(wanted)} is wanted"
+    more = more_needed(reached, comparisons, target)
+    now = f"reliability is {rounded_down(reached)}, and {rounded_down(target)} is wanted"
     if not more < 100 * comparisons:
-        return Verdict(False, f"Not yet, and too early to say how many more: {now}.", None)
+        return StoppingAdvice(False, f"Not yet, and too early to say how many more: {now}.", None)
     number = rounded(more)
     ones = f"comparison{'s'[: number != 1]}"
-    return Verdict(False, f"Not yet: {now}; about {number:,} more {ones}.", number)
+    return StoppingAdvice(False, f"Not yet: {now}; about {number:,} more {ones}.", number)
 
 
 def rounded(number: float) -> int:
-    """Up to two digits that count: 4,213 is 4,300."""
-    # Less a hair: 1,200.0000002 is 1,200.
+    """Rounded up to two significant digits: 4,213 is 4,300."""
+    # With a tolerance: 1,200.0000002 is 1,200.
     unit: int = 10 ** max(floor(log10(max(number, 1))) - 1, 0)
     return max(ceil(number / unit - 1e-6), 1) * unit
 
 
 def _sets(part: list[int]) -> int:
-    """How many sets of two or more items there are, joined by comparisons within themselves."""
+    """The number of connected sets of two or more items."""
     return sum(size > 1 for size in Counter(part).values())
-
-
-def _told(share: float) -> str:
-    # Rounded down: 0.799 is not yet 0.80.
-    return f"{floor(share * 100 + 1e-9) / 100:.2f}"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from xarray import DataTree
 
 from tiewise.errors import InputError
-from tiewise.model.bradley_terry import answer_probabilities
+from tiewise.model.likelihood import answer_probabilities
 from tiewise.posterior.diagnostics import centred_parts, ess, rhat
 
 Floats = NDArray[np.float64]
@@ -21,18 +21,19 @@ NORMAL_975 = 1.959963984540054
 TERM_SCALARS = (
     "order", "explained", "coefficient_sd", "contrast_variance", "sharpness_sd", "threshold_sd",
 )  # fmt: skip
-AT_ONCE = 256  # draws, or items, worked on together: a copy of some is small
+BATCH = 256  # draws, or items, processed together, so that copies are small
 
 
 def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
-    """One row per item, highest mean first: centred quality, rank, chance of the top k.
+    """One row per item, highest mean first: centred quality, rank, probability of the top k.
 
-    `rank` is the posterior median rank, 1 the highest quality. A point engine gives standard
-    errors and Wald intervals, and leaves empty what it cannot say.
+    `rank` is the posterior median rank, 1 the highest quality. Where `top` is not below the number
+    of items, every item is among the top. A point engine gives standard errors and Wald intervals,
+    and leaves empty what it does not know.
     """
     constant = tree["constant_data"]
     items = constant["item"].to_numpy().astype(str)
-    if not 1 <= top <= len(items):
+    if top < 1:
         raise InputError(f"top must be between 1 and the number of items, {len(items)}, not {top}")
     columns = _point(tree) if tree.attrs["kind"] == "point" else _posterior(tree, top)
     names = constant["name"].to_numpy().astype(str)
@@ -43,18 +44,20 @@ def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
 
 
 def _posterior(tree: DataTree, top: int) -> dict[str, Floats]:
-    # Some items at a time: a copy of every draw of a thousand items would be felt.
-    about = [_of_quality(part) for part in centred_parts(tree)]
+    # Some items at a time: a copy of every draw of a thousand items is large.
+    quality_parts = [_quality_columns(part) for part in centred_parts(tree)]
     quality = tree["posterior/quality"].to_numpy()
     rank = ranks(quality.reshape(-1, quality.shape[-1]))
-    place = [_of_rank(rank[:, k : k + AT_ONCE], top) for k in range(0, rank.shape[1], AT_ONCE)]
+    rank_parts = [
+        _rank_columns(rank[:, k : k + BATCH], top) for k in range(0, rank.shape[1], BATCH)
+    ]
     return {
-        **{key: np.concatenate([part[key] for part in about]) for key in about[0]},
-        **{key: np.concatenate([part[key] for part in place]) for key in place[0]},
+        **{key: np.concatenate([part[key] for part in quality_parts]) for key in quality_parts[0]},
+        **{key: np.concatenate([part[key] for part in rank_parts]) for key in rank_parts[0]},
     }
 
 
-def _of_quality(draws: Floats) -> dict[str, Floats]:
+def _quality_columns(draws: Floats) -> dict[str, Floats]:
     low, median, high = np.quantile(draws, (ENDS[0], 0.5, ENDS[1]), axis=(0, 1))
     return {
         "mean": draws.mean(axis=(0, 1)), "median": median, "sd": draws.std(axis=(0, 1), ddof=1),
@@ -62,10 +65,10 @@ def _of_quality(draws: Floats) -> dict[str, Floats]:
     }  # fmt: skip
 
 
-def _of_rank(rank: NDArray[np.int32], top: int) -> dict[str, Floats]:
-    # A rank that some draw had, not one between two of them.
-    wanted = (ENDS[0], 0.5, ENDS[1])
-    low, median, high = np.quantile(rank, wanted, axis=0, method="inverted_cdf")
+def _rank_columns(rank: NDArray[np.int32], top: int) -> dict[str, Floats]:
+    # A rank that occurs among the draws, not one between two of them.
+    probabilities = (ENDS[0], 0.5, ENDS[1])
+    low, median, high = np.quantile(rank, probabilities, axis=0, method="inverted_cdf")
     return {
         "rank": median, "rank_q2.5": low, "rank_q97.5": high,
         "top_k_probability": (rank <= top).mean(axis=0),
@@ -89,9 +92,9 @@ def ranks(flat: Floats) -> NDArray[np.int32]:
     """Rank of every item in every draw (draws, items), 1 the highest."""
     out = np.empty(flat.shape, np.int32)
     places = np.arange(1, flat.shape[1] + 1, dtype=np.int32)[None]
-    for k in range(0, len(flat), AT_ONCE):
-        order = np.argsort(-flat[k : k + AT_ONCE], axis=1, kind="stable")
-        np.put_along_axis(out[k : k + AT_ONCE], order, places, axis=1)
+    for k in range(0, len(flat), BATCH):
+        order = np.argsort(-flat[k : k + BATCH], axis=1, kind="stable")
+        np.put_along_axis(out[k : k + BATCH], order, places, axis=1)
     return out
 
 
@@ -100,7 +103,7 @@ def parameters(tree: DataTree) -> pd.DataFrame:
 
     Terms add theirs: `order`, `explained`, and how much contrasts, sharpness and thresholds vary.
     """
-    rows = [row_of(tree, name, draws) for name, draws in _scalars(tree)]
+    rows = [parameter_row(tree, name, draws) for name, draws in _scalars(tree)]
     return pd.DataFrame(rows).set_index("parameter")
 
 
@@ -115,11 +118,11 @@ def _scalars(tree: DataTree) -> Iterator[tuple[str, Floats]]:
             yield name, draws.to_numpy()
             continue
         for kind in draws["advantage"].to_numpy().astype(str):
-            called = name if kind == "first" else f"{name}: {kind}"
-            yield called, draws.sel(advantage=kind).to_numpy()
+            label = name if kind == "first" else f"{name}: {kind}"
+            yield label, draws.sel(advantage=kind).to_numpy()
 
 
-def row_of(tree: DataTree, name: str, draws: Floats) -> dict[str, str | float]:
+def parameter_row(tree: DataTree, name: str, draws: Floats) -> dict[str, str | float]:
     """A parameter's row of a table: middle, spread, interval and diagnostics."""
     row: dict[str, str | float] = dict.fromkeys(
         ("parameter", "mean", "median", "sd", "q2.5", "q97.5", "ess_bulk", "ess_tail", "rhat"),
@@ -146,7 +149,7 @@ def row_of(tree: DataTree, name: str, draws: Floats) -> dict[str, str | float]:
 
 
 class Preference(NamedTuple):
-    """Item i against item j: whose quality is higher, and what a judge would say."""
+    """Item i against item j: probabilities of the higher quality, and of each answer."""
 
     higher: float
     first: float
@@ -155,7 +158,7 @@ class Preference(NamedTuple):
 
 
 def preference(tree: DataTree, i: str, j: str) -> Preference:
-    """Chance that i has the higher quality than j, and of each answer if a judge were asked."""
+    """Probability that i has the higher quality than j, and of each answer of a judge."""
     quality = tree["posterior/quality"]
     known = set(quality["item"].to_numpy().astype(str))
     for item in (i, j):
@@ -163,15 +166,21 @@ def preference(tree: DataTree, i: str, j: str) -> Preference:
             raise InputError(f"no item {item!r} in this fit; items are the ids in items.csv")
     gap = (quality.sel(item=str(i)) - quality.sel(item=str(j))).to_numpy().ravel()
     answers = answer_probabilities(gap, tree["posterior/tie"].to_numpy().ravel())
-    return Preference(float((gap > 0).mean()), *(float(chance.mean()) for chance in answers))
+    return Preference(float((gap > 0).mean()), *(float(answer.mean()) for answer in answers))
 
 
 def tie_curve(tree: DataTree, gaps: ArrayLike | None = None) -> pd.DataFrame:
-    """Chance of a tie against the difference in quality, with its 95 % band."""
-    apart = np.linspace(0, 5, 101) if gaps is None else np.asarray(gaps, float)
+    """Probability of a tie against the difference in quality, with its 95 % band."""
+    differences = np.linspace(0, 5, 101) if gaps is None else np.asarray(gaps, float)
     ties = tree["posterior/tie"].to_numpy().ravel()
-    chance = np.stack([answer_probabilities(np.asarray(gap), ties)[1] for gap in apart])
-    low, median, high = np.quantile(chance, (ENDS[0], 0.5, ENDS[1]), axis=1)
+    probability = np.stack([answer_probabilities(np.asarray(gap), ties)[1] for gap in differences])
+    low, median, high = np.quantile(probability, (ENDS[0], 0.5, ENDS[1]), axis=1)
     return pd.DataFrame(
-        {"gap": apart, "mean": chance.mean(axis=1), "median": median, "q2.5": low, "q97.5": high}
+        {
+            "gap": differences,
+            "mean": probability.mean(axis=1),
+            "median": median,
+            "q2.5": low,
+            "q97.5": high,
+        }
     )

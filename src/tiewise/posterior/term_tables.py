@@ -1,4 +1,4 @@
-"""Tables of what the terms of a model found: coefficients, contrasts, judges; kept and read."""
+"""Tables of the terms of a model: coefficients, contrasts, judges."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from xarray import Dataset, DataTree
 from tiewise.data.files import write_csv
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.formula import used_columns
-from tiewise.posterior.summaries import ENDS, row_of
+from tiewise.posterior.summaries import ENDS, parameter_row
 
 Floats = NDArray[np.float64]
 
 MEAN = "the mean of all"
 REAL = 0.95
-"""From which chance on a difference is called real."""
+"""Probability from which a difference is called real."""
 
 
-def keep_terms(tree: DataTree, model: BradleyTerry, said: Mapping[str, Any]) -> None:
-    """Put what was asked for, the covariates and the groups of judges into the tree of a fit."""
-    tree.attrs["terms"] = json.dumps(dict(said))
+def attach_terms(tree: DataTree, model: BradleyTerry, options: Mapping[str, Any]) -> None:
+    """Add the options of the terms, the covariates and the groups of judges to a fit."""
+    tree.attrs["terms"] = json.dumps(dict(options))
     design = model.design
     if design.covariates is not None:
         table = used_columns(design.covariates, model.items)
@@ -43,48 +43,48 @@ def keep_terms(tree: DataTree, model: BradleyTerry, said: Mapping[str, Any]) -> 
         )
 
 
-def said_terms(tree: DataTree) -> dict[str, Any]:
-    """What was asked for, by the names of the command's options; nothing where that is unknown."""
-    told: dict[str, Any] = json.loads(tree.attrs.get("terms", "{}"))
-    return told
+def stored_terms(tree: DataTree) -> dict[str, Any]:
+    """The options of the terms, by the names of the command's options; empty where not stored."""
+    options: dict[str, Any] = json.loads(tree.attrs.get("terms", "{}"))
+    return options
 
 
-def has(tree: DataTree, name: str) -> bool:
-    """Whether the posterior has a term's part of this name."""
+def has_term(tree: DataTree, name: str) -> bool:
+    """Whether the posterior has a variable of this name, which belongs to a term."""
     return name in tree["posterior"]
 
 
 def write_term_tables(tree: DataTree, folder: Path) -> None:
     """Write a table for each term that has one."""
-    if has(tree, "coefficient"):
+    if has_term(tree, "coefficient"):
         write_csv(coefficients(tree), folder / "coefficients.csv")
     if "covariates" in tree.children:
         write_csv(covariate_table(tree), folder / "covariates.csv")
-    if has(tree, "contrast"):
+    if has_term(tree, "contrast"):
         write_csv(contrasts(tree), folder / "contrasts.csv")
-    if has(tree, "sharpness") or has(tree, "threshold"):
+    if has_term(tree, "sharpness") or has_term(tree, "threshold"):
         write_csv(judge_terms(tree), folder / "judge-terms.csv")
 
 
 def covariate_table(tree: DataTree) -> pd.DataFrame:
-    """The columns that the formula spoke of, as they came, an item a row."""
-    kept = tree["covariates"]
-    columns = kept["column"].to_numpy().astype(str)
-    values = pd.DataFrame(kept["value"].to_numpy().astype(str), columns=columns)
+    """The columns of the formula, as they were read, one row for each item."""
+    stored = tree["covariates"]
+    columns = stored["column"].to_numpy().astype(str)
+    values = pd.DataFrame(stored["value"].to_numpy().astype(str), columns=columns)
     values = values.drop(columns="item", errors="ignore")
-    values.insert(0, "item", kept["item"].to_numpy().astype(str))
+    values.insert(0, "item", stored["item"].to_numpy().astype(str))
     return values
 
 
 def coefficients(tree: DataTree) -> pd.DataFrame:
     """One row per column of the formula: change in quality per unit of it, and per sd.
 
-    `above_0` is the chance that it is positive.
+    `above_0` is the probability that it is positive.
     """
     draws = tree["posterior/coefficient"]
     names = draws["covariate"].to_numpy().astype(str)
     each = [draws.isel(covariate=k).to_numpy() for k in range(len(names))]
-    rows = [row_of(tree, name, own) for name, own in zip(names, each, strict=True)]
+    rows = [parameter_row(tree, name, own) for name, own in zip(names, each, strict=True)]
     table = pd.DataFrame(rows).rename(columns={"parameter": "covariate"})
     sd = tree["constant_data/covariate_sd"].to_numpy()
     return table.assign(
@@ -102,7 +102,7 @@ def differences(tree: DataTree) -> list[tuple[str, str, Floats]]:
     """Group, against whom, and draws (draws, items) of how much higher it places each item.
 
     Of two groups the second against the first; of more each against the mean of all. Each draw
-    is centred, because only differences between items are told.
+    is centred, because only differences between items are known.
     """
     names = group_names(tree)
     contrast = tree["posterior/contrast"].to_numpy()
@@ -116,8 +116,8 @@ def differences(tree: DataTree) -> list[tuple[str, str, Floats]]:
 def contrasts(tree: DataTree) -> pd.DataFrame:
     """One row per item and difference, the surest first: how much, which way, how surely.
 
-    `above_0` is the chance that the group places the item higher, among all items, than those it
-    is held against; `real` the chance that the difference has the sign of its median.
+    `above_0` is the probability that the group places the item higher, among all items, than those
+    it is compared with; `real` the probability that the difference has the sign of its median.
     """
     constant = tree["constant_data"]
     items, names = (constant[key].to_numpy().astype(str) for key in ("item", "name"))
@@ -137,17 +137,17 @@ def contrasts(tree: DataTree) -> pd.DataFrame:
 def judge_terms(tree: DataTree) -> pd.DataFrame:
     """One row per judge, the least sharp first: sharpness, threshold, and what they answered.
 
-    `says_equal` is the chance of “about equal” for two items of the same quality.
+    `says_equal` is the probability of “about equal” for two items of the same quality.
     """
     posterior, observed = tree["posterior"], tree["observed_data"]
     judges = posterior["judge"].to_numpy().astype(str)
     stratum = observed["stratum"].to_numpy()
     answers = sum(observed[name].to_numpy() for name in ("wins_first", "wins_second", "ties"))
-    told, ties = (
+    number, ties = (
         np.bincount(stratum, weights=values, minlength=len(judges)).astype(int)
         for values in (answers, observed["ties"].to_numpy())
     )
-    table = pd.DataFrame({"judge": judges, "comparisons": told, "ties": ties})
+    table = pd.DataFrame({"judge": judges, "comparisons": number, "ties": ties})
     if "groups" in tree.children:
         table["group"] = tree["groups/group"].to_numpy().astype(str)
     for name in ("sharpness", "threshold"):

@@ -1,1 +1,1 @@
-"""What readers are given: the results folder, the report, the briefing, the terminal."""
+"""What readers get: the report and its sections, the briefing, and the terminal."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiewise.errors import InputError, InputWarning
-from tiewise.report.answer import one_line
+from tiewise.posterior.results_folder import Results
 from tiewise.report.briefing_values import template_values
-from tiewise.report.folder import Results
+from tiewise.text import one_line
 
 if TYPE_CHECKING:
     import typst
@@ -44,12 +44,13 @@ def write_briefing(
     Words that are not given are those of the study; without a title, the question is the title.
     """
     place = Path(out) if out is not None else results.folder / "briefing.pdf"
-    _refuse(place, ".pdf", "--out", force=force)
+    _refuse(place, ".pdf", force=force)
     if len(contacts) > MOST_CONTACTS:
         raise InputError(f"{len(contacts)} contacts do not fit; give {MOST_CONTACTS} at most")
-    said = {"question": question, "higher": higher, "lower": lower, "noun": noun}
-    words: dict[str, Any] = {key: value for key, value in said.items() if value}
-    values, drawing = template_values(replace(results, about=replace(results.about, **words)))
+    options = {"question": question, "higher": higher, "lower": lower, "noun": noun}
+    changes: dict[str, Any] = {key: value for key, value in options.items() if value}
+    wording = replace(results.wording, **changes)
+    values, drawing = template_values(replace(results, wording=wording))
     values |= {
         "title": one_line(title or "", TITLE) or one_line(values["question"], TITLE) or "Briefing",
         "organisation": one_line(organisation, ORGANISATION),
@@ -64,38 +65,38 @@ def write_briefing(
 def write_template(out: str | Path, *, force: bool = False) -> Path:
     """Write the template to a file, to be edited and given to `write_briefing`."""
     place = Path(out)
-    _refuse(place, ".typ", "--save-template", force=force)
+    _refuse(place, ".typ", force=force)
     with _template(None) as ours:
-        _write(place, ours.read_bytes(), "--save-template")
+        _write(place, ours.read_bytes())
     return place
 
 
-def _refuse(place: Path, ending: str, option: str, *, force: bool) -> None:
+def _refuse(place: Path, ending: str, *, force: bool) -> None:
     """Refuse before any work what could not be written."""
     if place.is_dir():
-        raise InputError(f"{place} is a folder; name a file in it, ending in {ending} ({option})")
+        raise InputError(f"{place} is a folder; name a file in it, ending in {ending} (out=)")
     if place.suffix.lower() != ending:
-        raise InputError(f"{place} does not end in {ending}; name it so ({option})")
+        raise InputError(f"{place} does not end in {ending}; name it so (out=)")
     if place.exists() and not force:
-        raise InputError(f"{place} is there; name another ({option}), or overwrite it (--force)")
+        raise InputError(f"{place} is there; name another (out=), or overwrite it (force=True)")
 
 
 @contextmanager
-def _template(given: str | Path | None) -> Iterator[Path]:
+def _template(own: str | Path | None) -> Iterator[Path]:
     """The template as a file: the researcher's own, or ours wherever it is packed."""
-    if given is None:
+    if own is None:
         with as_file(files("tiewise.report") / "templates" / "briefing.typ") as path:
             yield path
         return
-    path = Path(given)
+    path = Path(own)
     if not path.is_file():
         raise InputError(
-            f"no template {path}; --save-template FILE.typ writes one that can be edited"
+            f"no template {path}; write_template('FILE.typ') writes one that can be edited"
         )
     yield path
 
 
-def _write(place: Path, content: bytes, option: str = "--out") -> None:
+def _write(place: Path, content: bytes) -> None:
     """Write beside the place and move there, so that nothing is ever half-written."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +106,7 @@ def _write(place: Path, content: bytes, option: str = "--out") -> None:
             new.replace(place)
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError(f"{place} cannot be written ({why}); name another ({option})") from error
+        raise InputError(f"{place} cannot be written ({why}); name another (out=)") from error
 
 
 def compiled(template: Path, inputs: Mapping[str, str]) -> bytes:
@@ -116,20 +117,20 @@ def compiled(template: Path, inputs: Mapping[str, str]) -> bytes:
     """
     import typst
 
-    said = ""
+    message = ""
     for own_fonts, accessible in ((True, True), (False, True), (False, False)):
         try:
             pdf = _set(template, inputs, own_fonts=own_fonts, accessible=accessible)
         except typst.TypstError as error:
-            said = _complaint(error)
-            if "PDF/UA" not in said:
+            message = _complaint(error)
+            if "PDF/UA" not in message:
                 break
             continue
         if not accessible:
-            way = "; install a font that has it" if "could not be displayed" in said else ""
-            warnings.warn(f"not a fully accessible PDF: {said}{way}", InputWarning, stacklevel=3)
+            way = "; install a font that has it" if "could not be displayed" in message else ""
+            warnings.warn(f"not a fully accessible PDF: {message}{way}", InputWarning, stacklevel=3)
         return pdf
-    raise InputError(f"{template} cannot be set: {said}; correct it, or leave out --template")
+    raise InputError(f"{template} cannot be set: {message}; correct it, or leave out template=")
 
 
 def _set(template: Path, inputs: Mapping[str, str], *, own_fonts: bool, accessible: bool) -> bytes:

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tiewise.geo.colours import LOW_TO_HIGH, along
-from tiewise.geo.outline import Outline, outline
-from tiewise.report.folder import Results
+from tiewise.geo.colours import LOW_TO_HIGH, interpolate
+from tiewise.geo.svg_map import SvgMap, svg_map
+from tiewise.posterior.results_folder import Results
 
 if TYPE_CHECKING:
     from tiewise.geo.areas import Areas
@@ -39,30 +39,30 @@ PATTERNS = """<defs>
 </defs>"""
 
 
-def drawn_map(results: Results, numbered: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def numbered_map(results: Results, numbered: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The map as SVG, and its shape and numbers for the template; `numbered` are ids, 1 first."""
     areas = results.areas
     assert areas is not None
-    sketch = outline(areas)
-    size = np.array([sketch.width, sketch.height], float)
+    drawing = svg_map(areas)
+    size = np.array([drawing.width, drawing.height], float)
     here = [(k, item) for k, item in enumerate(numbered, 1) if item in areas.items]
     points, sizes = _places(areas, [item for _, item in here])
     marks = _marks(points * size + EDGE, (sizes * size).min(axis=1), size + 2 * EDGE)
-    told = [{"number": k} | mark for (k, _), mark in zip(here, marks, strict=True)]
+    numbers = [{"number": k} | mark for (k, _), mark in zip(here, marks, strict=True)]
     width, height = size + 2 * EDGE
-    return _svg(sketch, results.items), {"aspect": width / height, "marks": told}
+    return _svg(drawing, results.items), {"aspect": width / height, "marks": numbers}
 
 
-def _svg(sketch: Outline, items: pd.DataFrame) -> str:
+def _svg(drawing: SvgMap, items: pd.DataFrame) -> str:
     """Areas in the colour of their medians, outlines of groups above them."""
-    table = items.set_index("item").reindex(list(sketch.paths))
-    median, unseen = table["median"].to_numpy(float), table["comparisons"].to_numpy() == 0
+    table = items.set_index("item").reindex(list(drawing.paths))
+    median, uncompared = table["median"].to_numpy(float), table["comparisons"].to_numpy() == 0
     reach = float(np.nanmax(np.abs(median))) or 1.0
-    fills = along(LOW_TO_HIGH, 0.5 + median / (2 * reach))
-    told = zip(sketch.paths.values(), fills, median, unseen, strict=True)
-    shapes = [_area(path, fill, below=at < 0, unseen=silent) for path, fill, at, silent in told]
-    shapes += [f'<path d="{path}" {BORDER}/>' for path in sketch.borders]
-    width, height = sketch.width + 2 * EDGE, sketch.height + 2 * EDGE
+    fills = interpolate(LOW_TO_HIGH, 0.5 + median / (2 * reach))
+    rows = zip(drawing.paths.values(), fills, median < 0, uncompared, strict=True)
+    shapes = [_area(path, fill, below=low, uncompared=none) for path, fill, low, none in rows]
+    shapes += [f'<path d="{path}" {BORDER}/>' for path in drawing.outlines]
+    width, height = drawing.width + 2 * EDGE, drawing.height + 2 * EDGE
     line = np.clip(16 / np.sqrt(len(table)), 0.25, 0.9)  # many areas, finer lines
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -72,9 +72,9 @@ def _svg(sketch: Outline, items: pd.DataFrame) -> str:
     )
 
 
-def _area(path: str, fill: str, *, below: bool, unseen: bool) -> str:
+def _area(path: str, fill: str, *, below: bool, uncompared: bool) -> str:
     """One area; what nobody compared has no colour that could be taken for a measurement."""
-    if unseen:
+    if uncompared:
         return f'<path d="{path}" fill="url(#unseen)"/>'
     if below:  # dots above the colour, lines above the dots
         colour = f'<path d="{path}" fill="{fill}" stroke="none"/>'
@@ -105,9 +105,9 @@ def _marks(points: Floats, sizes: Floats, drawing: Floats) -> list[dict[str, flo
     crowded = small | (_distances(here) < APART).any(axis=1)
     moved = here.copy()
     for group in _groups(here, crowded):
-        moved[group] = ringed(here[group])
+        moved[group] = ring_positions(here[group])
     for _ in range(20):  # off each other and what they point to, but not off the paper
-        moved = pushed_apart(moved, APART, off=here[crowded])
+        moved = separated_positions(moved, APART, off=here[crowded])
         moved = np.clip(moved, -BESIDE, drawing * millimetre + BESIDE)
     ends = zip((moved / millimetre / drawing).round(5), (points / drawing).round(5), strict=True)
     return [{"x": x, "y": y, "to_x": to_x, "to_y": to_y} for (x, y), (to_x, to_y) in ends]
@@ -128,14 +128,14 @@ def _groups(points: Floats, crowded: NDArray[np.bool_]) -> list[list[int]]:
     while left:
         group = [left.pop()]
         for one in group:
-            found = sorted(left & set(np.flatnonzero(close[one]).tolist()))
-            left -= set(found)
-            group += found
+            neighbours = sorted(left & set(np.flatnonzero(close[one]).tolist()))
+            left -= set(neighbours)
+            group += neighbours
         groups.append(sorted(group))
     return groups
 
 
-def ringed(points: Floats) -> Floats:
+def ring_positions(points: Floats) -> Floats:
     """Places around a crowd, in the order in which its points lie around their middle."""
     away = points - points.mean(axis=0)
     radius = max(np.hypot(*away.T).max() + 8, 0.2 * APART * len(points))
@@ -154,7 +154,7 @@ def ringed(points: Floats) -> Floats:
     return ring
 
 
-def pushed_apart(points: Floats, apart: float, *, off: Floats, rounds: int = 200) -> Floats:
+def separated_positions(points: Floats, apart: float, *, off: Floats, rounds: int = 200) -> Floats:
     """The points, moved little by little until no two are close, nor any to those of `off`."""
     here = points + 1e-3 * np.arange(len(points))[:, None]  # two at one place must be two
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""What the briefing's template is given: sentences, rows and a map, all as plain values."""
+"""The values of the briefing's template: sentences, rows and a map, all as plain values."""
 
 from __future__ import annotations
 
@@ -9,27 +9,26 @@ import numpy as np
 import pandas as pd
 
 from tiewise.geo.colours import LOW_TO_HIGH
-from tiewise.report.answer import (
-    answer,
-    begun,
-    beware,
-    borrowed,
-    called,
-    chance_words,
-    limits,
-    listed,
-    number,
-    one_line,
-    percent,
-    ranked,
-    scale_rows,
-    standing_out,
-    the_highest,
-    what_was_done,
+from tiewise.posterior.phrases import (
+    has_top_probabilities,
+    standalone_labels,
+    top_phrase,
+    uncompared_note,
 )
-from tiewise.report.briefing_map import drawn_map
-from tiewise.report.certainty import signed
-from tiewise.report.folder import About, Results
+from tiewise.posterior.results_folder import Results, Wording
+from tiewise.report.answer import main_answer, sentence_start, top_items
+from tiewise.report.briefing_map import numbered_map
+from tiewise.report.scope import limits, what_was_done
+from tiewise.report.verdict import reader_warning
+from tiewise.text import (
+    one_line,
+    probability_percent,
+    probability_scale_rows,
+    probability_words,
+    quantity,
+    sentence_list,
+    signed,
+)
 
 QUESTION, WORD, NAME = 300, 40, 60  # letters at most
 UPPER, LOWER = 12, 8  # rows of the ladder that stands in for a map
@@ -37,69 +36,71 @@ UPPER, LOWER = 12, 8  # rows of the ladder that stands in for a map
 
 def template_values(results: Results) -> tuple[dict[str, Any], str]:
     """The values that a template gets, and the map as SVG (nothing where there is none)."""
-    told = replace(results, about=_short(results.about))
-    about, shown, names = told.about, standing_out(told), _names(told)
-    drawing, chart = "", None
-    if told.areas is not None:
-        drawing, chart = drawn_map(told, list(shown["item"]))
-        chart |= {"alt": _alt(told, names), "ramp": list(LOW_TO_HIGH)}
+    results = replace(results, wording=_short(results.wording))
+    wording, shown, names = results.wording, top_items(results), _names(results)
+    drawing, map_values = "", None
+    if results.areas is not None:
+        drawing, map_values = numbered_map(results, list(shown["item"]))
+        map_values |= {"alt": _alt(results, names), "ramp": list(LOW_TO_HIGH)}
     values = {
-        "question": about.question,
-        "one": about.one,
-        "nouns": about.nouns,
-        "higher": about.higher,
-        "lower": about.lower,
-        "top": about.top,
-        "among": ("among " if about.top > 1 else "") + the_highest(about),
-        "beware": beware(told.facts),
-        "answer": answer(told).first,
-        "then": list(answer(told).then),
-        "ranked": ranked(told),
-        "rows": [_row(told.items.loc[k], names[k], borrowed(told)) for k in shown.index],
-        "map": chart,
-        "ladder": None if chart else _ladder(told, names),
-        "unseen": borrowed(told) if (told.items["comparisons"] == 0).any() else "",
-        "groups": told.areas is not None and told.areas.groups is not None,
-        "done": what_was_done(told),
-        "limits": limits(told),
-        "scale": [{"words": words, "range": span} for words, span in scale_rows()],
-        "made": _made(told),
+        "question": wording.question,
+        "one": wording.one,
+        "nouns": wording.nouns,
+        "higher": wording.higher,
+        "lower": wording.lower,
+        "top": wording.top,
+        "among": ("among " if wording.top > 1 else "") + top_phrase(wording),
+        "beware": reader_warning(results.facts),
+        "answer": main_answer(results).first,
+        "then": list(main_answer(results).rest),
+        "ranked": has_top_probabilities(results),
+        "rows": [
+            _row(results.items.loc[k], names[k], uncompared_note(results)) for k in shown.index
+        ],
+        "map": map_values,
+        "ladder": None if map_values else _ladder(results, names),
+        "unseen": uncompared_note(results) if (results.items["comparisons"] == 0).any() else "",
+        "groups": results.areas is not None and results.areas.groups is not None,
+        "done": what_was_done(results),
+        "limits": limits(results),
+        "scale": [{"words": words, "range": span} for words, span in probability_scale_rows()],
+        "made": _made(results),
     }
     return values, drawing
 
 
 def _names(results: Results) -> pd.Series[str]:
     """Every item as it is called in a list."""
-    names = called(results.items, results.about, NAME)
-    return names.map(lambda name: begun(name, results.about))
+    names = standalone_labels(results.items, results.wording, NAME)
+    return names.map(lambda name: sentence_start(name, results.wording))
 
 
-def _short(about: About) -> About:
+def _short(wording: Wording) -> Wording:
     """The study's words, none of them endless."""
     return replace(
-        about,
-        question=one_line(about.question, QUESTION),
-        higher=one_line(about.higher, WORD),
-        lower=one_line(about.lower, WORD),
-        noun=one_line(about.noun, 2 * WORD),
+        wording,
+        question=one_line(wording.question, QUESTION),
+        higher=one_line(wording.higher, WORD),
+        lower=one_line(wording.lower, WORD),
+        noun=one_line(wording.noun, 2 * WORD),
     )
 
 
-def _row(row: pd.Series, name: str, unseen: str) -> dict[str, Any]:
+def _row(row: pd.Series, name: str, note: str) -> dict[str, Any]:
     """One of those that stand out; what was not computed is empty."""
-    chance, told = float(row["top_k_probability"]), int(row["comparisons"])
+    probability, count = float(row["top_k_probability"]), int(row["comparisons"])
     ends = row[["rank_q2.5", "rank_q97.5"]]
     return {
         "name": name,
-        "note": "" if told else unseen,
-        "chance": _or_none(chance),
-        "percent": percent(chance),
-        "words": chance_words(chance),
+        "note": "" if count else note,
+        "chance": _or_none(probability),
+        "percent": probability_percent(probability),
+        "words": probability_words(probability),
         "rank": f"{row['rank']:.0f}",
         "ranks": "" if ends.isna().any() else f"{ends.iloc[0]:.0f} to {ends.iloc[1]:.0f}",
         "estimate": signed(row["median"]),
         "interval": _interval(row),
-        "compared": f"{told:,}" if told else "never",
+        "compared": f"{count:,}" if count else "never",
     }
 
 
@@ -120,7 +121,7 @@ def _ladder(results: Results, names: pd.Series[str]) -> dict[str, Any]:
         return _or_none((value - low) / (high - low))
 
     rows = [
-        _row(row, name, borrowed(results))
+        _row(row, name, uncompared_note(results))
         | {"low": share(row["q2.5"]), "middle": share(row["median"]), "high": share(row["q97.5"])}
         for name, (_, row) in zip(names[shown.index], shown.iterrows(), strict=True)
     ]
@@ -138,12 +139,12 @@ def _or_none(value: float) -> float | None:
 
 def _alt(results: Results, names: pd.Series[str]) -> str:
     """The map for those who cannot see it."""
-    every = number(len(names), results.about.one, results.about.nouns)
+    every = quantity(len(names), results.wording.one, results.wording.nouns)
     if len(names) <= 6:
-        return f"Map of {every}. From highest to lowest: {listed(list(names))}."
+        return f"Map of {every}. From highest to lowest: {sentence_list(list(names))}."
     return (
-        f"Map of {every}. Highest: {listed(list(names.head(3)))}. "
-        f"Lowest: {listed(list(names.tail(3)))}."
+        f"Map of {every}. Highest: {sentence_list(list(names.head(3)))}. "
+        f"Lowest: {sentence_list(list(names.tail(3)))}."
     )
 
 

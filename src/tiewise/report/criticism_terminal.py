@@ -1,4 +1,4 @@
-"""Scrutiny told on a terminal: judges, checks, and models side by side."""
+"""Judges, model checks and compared models on a terminal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tiewise.criticism.model_comparison import Comparison
-from tiewise.criticism.split_half import Reliability
-from tiewise.report.answer import listed, number, one_line
-from tiewise.report.model_checks import Belief, said_of
+from tiewise.criticism.model_comparison import ModelComparison
+from tiewise.criticism.split_half import ReliabilityFigures
+from tiewise.report.model_checks import ModelAssessment, finding_lines
+from tiewise.text import one_line, percent, quantity, sentence_list
 
 SHOWN = 25
 ODD = 0.01
 
 
-def tell_judges(
-    judges: pd.DataFrame, items: pd.DataFrame, found: Reliability, console: Console | None = None
+def print_judges(
+    judges: pd.DataFrame,
+    items: pd.DataFrame,
+    reliability: ReliabilityFigures,
+    console: Console | None = None,
 ) -> None:
     """Print the judges, what is worth a look, and how reliable the results are."""
     console = console or Console(highlight=False)
@@ -29,14 +32,16 @@ def tell_judges(
     heads = ("judge", "compared", "ties", "left", "agrees", "expected", "infit", "p", "influence")
     console.print(_table(heads, [_judge(row) for _, row in shown.iterrows()]))
     more = [f"the first {SHOWN} of {len(judges)}; judges.csv has all"] * (len(judges) > SHOWN)
-    _print(console, [*more, "", *_flags(judges), *_odd_items(items), "", *_reliable(found)])
+    _print(
+        console, [*more, "", *_flags(judges), *_odd_items(items), "", *_reliability(reliability)]
+    )
 
 
 def _judge(row: pd.Series) -> list[str]:
     return [
-        one_line(str(row["judge"]), 24), f"{row['comparisons']}", _percent(row["tie_share"]),
-        _percent(row["left_share"]), _percent(row["agreement"]),
-        _percent(row["expected_agreement"]), _fixed(row["infit"]), _chance(row["infit_p"]),
+        one_line(str(row["judge"]), 24), f"{row['comparisons']}", percent(row["tie_share"]),
+        percent(row["left_share"]), percent(row["agreement"]),
+        percent(row["expected_agreement"]), _fixed(row["infit"]), _p_value(row["infit_p"]),
         _fixed(row["influence"]),
     ]  # fmt: skip
 
@@ -48,7 +53,7 @@ def _flags(judges: pd.DataFrame) -> list[str]:
     if odd:
         lines.append(
             "Less predictable from the others than 99 of 100 such judges (infit, p below 0.01): "
-            f"{listed(odd)}."
+            f"{sentence_list(odd)}."
         )
     return lines or ["No judge stands out."]
 
@@ -58,38 +63,41 @@ def _odd_items(items: pd.DataFrame) -> list[str]:
     if odd.empty:
         return []
     names = [f"{one_line(n, 40)} ({v:.1f})" for n, v in zip(odd["name"], odd["infit"], strict=True)]
-    return [f"Judges see these items more differently than the model expects: {listed(names)}."]
-
-
-def _reliable(found: Reliability) -> list[str]:
-    lines = [
-        f"Reliability {found.posterior:.2f}: the share of the variance of quality that is known."
+    return [
+        f"Judges see these items more differently than the model expects: {sentence_list(names)}."
     ]
-    if found.halves is not None:
+
+
+def _reliability(reliability: ReliabilityFigures) -> list[str]:
+    lines = [
+        f"Reliability {reliability.posterior:.2f}: the share of the variance of quality that is "
+        "known."
+    ]
+    if reliability.halves is not None:
         lines.append(
-            f"Split halves of judges agree to {found.halves:.2f} "
-            f"({found.halves_low:.2f} to {found.halves_high:.2f} over random halves)."
+            f"Split halves of judges agree to {reliability.halves:.2f} "
+            f"({reliability.halves_low:.2f} to {reliability.halves_high:.2f} over random halves)."
         )
     lines.append(
         "Scale separation (without a prior): "
         + ("not finite, as some items won or lost every time."
-           if found.separation is None else f"{found.separation:.2f}.")
+           if reliability.separation is None else f"{reliability.separation:.2f}.")
     )  # fmt: skip
-    if found.consistency is not None:
+    if reliability.consistency is not None:
         lines.append(
-            f"Asked again, judges gave the same answer to {100 * found.consistency:.0f} % of "
-            f"{number(found.repeats, 'pair')}."
+            f"Asked again, judges gave the same answer to {percent(reliability.consistency)} of "
+            f"{quantity(reliability.repeats, 'pair')}."
         )
     return lines
 
 
-def tell_belief(belief: Belief, console: Console | None = None) -> None:
+def print_assessment(assessment: ModelAssessment, console: Console | None = None) -> None:
     """Print whether the results can be believed."""
     console = console or Console(highlight=False)
-    _print(console, [belief.says, "", *said_of(belief.findings)])
+    _print(console, [assessment.text, "", *finding_lines(assessment.findings)])
 
 
-def tell_comparison(found: Comparison, console: Console | None = None) -> None:
+def print_comparison(comparison: ModelComparison, console: Console | None = None) -> None:
     """Print models from best to worst, and what may be said of them."""
     console = console or Console(highlight=False)
     heads = ("model", "log score", "se", "behind", "se of that", "parameters", "weight")
@@ -100,10 +108,10 @@ def tell_comparison(found: Comparison, console: Console | None = None) -> None:
             f"{row['difference_se']:.1f}" if k else "–",
             f"{row['parameters']:.1f}", f"{row['weight']:.2f}",
         ]
-        for k, (_, row) in enumerate(found.table.iterrows())
+        for k, (_, row) in enumerate(comparison.table.iterrows())
     ]  # fmt: skip
     console.print(_table(heads, rows))
-    _print(console, ["", *found.says])
+    _print(console, ["", *comparison.sentences])
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
@@ -121,15 +129,11 @@ def _print(console: Console, lines: Iterable[str]) -> None:
         console.print(Text(line))
 
 
-def _percent(share: Any) -> str:
-    return "–" if share is None or pd.isna(share) else f"{100 * float(share):.0f} %"
-
-
 def _fixed(value: Any) -> str:
     return "–" if value is None or pd.isna(value) else f"{float(value):.2f}"
 
 
-def _chance(p: Any) -> str:
+def _p_value(p: Any) -> str:
     if p is None or pd.isna(p):
         return "–"
     return "<0.01" if float(p) < 0.01 else f"{float(p):.2f}"

@@ -1,4 +1,4 @@
-"""The report: one page that holds everything a reader of the results needs."""
+"""The report: one page with all that a reader of the results needs, and its pictures."""
 
 from __future__ import annotations
 
@@ -12,22 +12,38 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from hashlib import sha256
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tiewise.criticism.predictive_checks import checks_table
+from tiewise.criticism.predictive_checks import checks_table, results_checks
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
-from tiewise.plots.catalogue import Picture, check_plot, draw, save
+from tiewise.plots import PLOT_FILES
+from tiewise.plots.canvas import save
+from tiewise.plots.catalogue import available_plots
+from tiewise.plots.checks import check_plot
+from tiewise.plots.definition import Plot
+from tiewise.posterior.phrases import item_labels, uncompared_note
+from tiewise.posterior.results_folder import Results
 from tiewise.posterior.summaries import summarise
 from tiewise.progress import Progress, no_progress
-from tiewise.report.answer import LONGEST, labels, percent
-from tiewise.report.certainty import capital, signed
-from tiewise.report.folder import PICTURES, TERM_PICTURES, Results
-from tiewise.report.page import clean, isolated, page
+from tiewise.report.answer import LONGEST_NAME
+from tiewise.report.item_rows import page_features
+from tiewise.report.section import page_sections
+from tiewise.text import (
+    UNKNOWN,
+    capital,
+    isolate_names,
+    probability_percent,
+    quantity,
+    signed,
+    true_minus,
+    without_controls,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -36,7 +52,7 @@ if TYPE_CHECKING:
 KINDS = {"svg": "image/svg+xml", "png": "image/png"}
 
 
-class Embedded(NamedTuple):
+class EmbeddedPicture(NamedTuple):
     """A picture inside the page."""
 
     title: str
@@ -53,15 +69,16 @@ def write_report(results: Results, *, progress: Progress = no_progress) -> Path:
     """
     with _moved_into(results.folder) as new:
         (new / "pictures").mkdir()
-        drawn: dict[str, Embedded] = {}
-        for done, picture in enumerate(draw(results)):
-            progress("drawing", done, len(PICTURES) + 1)
-            drawn[picture.name] = _embedded(picture, new / "pictures")
-        if results.checks:
-            write_csv(checks_table(results.checks), new / "checks.csv")
-        progress("drawing", len(PICTURES), len(PICTURES) + 1)
+        drawn: dict[str, EmbeddedPicture] = {}
+        plots = available_plots(results)
+        for done, plot in enumerate(plots):
+            progress("drawing", done, len(plots) + 1)
+            drawn[plot.name] = _embedded(plot.draw(results), new / "pictures")
+        if results_checks(results):
+            write_csv(checks_table(results_checks(results)), new / "checks.csv")
+        progress("drawing", len(plots), len(plots) + 1)
         (new / "report.html").write_text(rendered(results, drawn), encoding="utf-8", newline="\n")
-        progress("drawing", len(PICTURES) + 1, len(PICTURES) + 1)
+        progress("drawing", len(plots) + 1, len(plots) + 1)
     return results.folder / "report.html"
 
 
@@ -69,7 +86,7 @@ def write_checks(results: Results) -> list[Path]:
     """Write what predictive checks found, as a table and a picture, into the results folder."""
     with _moved_into(results.folder, whole=False) as new:
         (new / "pictures").mkdir()
-        write_csv(checks_table(results.checks), new / "checks.csv")
+        write_csv(checks_table(results_checks(results)), new / "checks.csv")
         figure = check_plot(results)
         for kind in KINDS:
             save(figure, new / "pictures" / f"checks.{kind}")
@@ -77,16 +94,16 @@ def write_checks(results: Results) -> list[Path]:
     return [results.folder / "checks.csv", *(pictures / f"checks.{kind}" for kind in KINDS)]
 
 
-def reword(results: Results, *, progress: Progress = no_progress, **said: Any) -> Path:
+def rewrite_report(results: Results, *, progress: Progress = no_progress, **changes: Any) -> Path:
     """Write the report anew, perhaps with another `question`, `higher`, `lower`, `noun` or `top`.
 
     The twin of `tiewise report`. `study.json` keeps what is said, and another `top` changes its
     column of `items.csv`.
     """
-    about = replace(results.about, **said)
+    wording = replace(results.wording, **changes)
     # Everybody is among the top of as many as there are.
-    about = replace(about, top=min(about.top, max(int(results.facts["items"]) - 1, 1)))
-    table = summarise(results.tree, about.top)
+    wording = replace(wording, top=min(wording.top, max(int(results.facts["items"]) - 1, 1)))
+    table = summarise(results.tree, wording.top)
     with _moved_into(results.folder) as new:
         kept = [
             name for name in ("parameters.csv", "areas.gpkg") if (results.folder / name).exists()
@@ -94,9 +111,9 @@ def reword(results: Results, *, progress: Progress = no_progress, **said: Any) -
         for name in kept:
             shutil.copy2(results.folder / name, new)
         write_csv(table, new / "items.csv")
-        text = json.dumps(asdict(about), indent=2, ensure_ascii=False)
+        text = json.dumps(asdict(wording), indent=2, ensure_ascii=False)
         (new / "study.json").write_text(text + "\n", encoding="utf-8", newline="\n")
-        write_report(Results(new, results.tree, about, results.facts), progress=progress)
+        write_report(Results(new, results.tree, wording, results.facts), progress=progress)
         for name in kept:
             (new / name).unlink()
     return results.folder / "report.html"
@@ -125,53 +142,65 @@ def _move(new: Path, folder: Path, *, whole: bool) -> None:
     (folder / "pictures").mkdir(exist_ok=True)
     for path in sorted(fresh):
         (new / path).replace(folder / path)
-    ours = {
-        Path("pictures", f"{name}.{kind}") for name in (*PICTURES, *TERM_PICTURES) for kind in KINDS
-    }
+    ours = {Path("pictures", name) for name in PLOT_FILES}
     for path in ours - fresh if whole else ():  # an old picture beside a new page would mislead
         (folder / path).unlink(missing_ok=True)
 
 
-def _embedded(picture: Picture, place: Path) -> Embedded:
+def _embedded(plot: Plot, place: Path) -> EmbeddedPicture:
     """A picture saved as SVG and PNG, and the smaller of the two as a data URI."""
-    written = {kind: place / f"{picture.name}.{kind}" for kind in KINDS}
+    written = {kind: place / f"{plot.name}.{kind}" for kind in KINDS}
     for path in written.values():
-        save(picture.figure, path)
+        save(plot.figure, path)
     kind = min(written, key=lambda kind: written[kind].stat().st_size)
     inside = b64encode(written[kind].read_bytes()).decode()
-    width, height = (round(96 * float(inches)) for inches in picture.figure.get_size_inches())
-    return Embedded(
-        picture.title, picture.alt, width, height, f"data:{KINDS[kind]};base64,{inside}"
+    width, height = (round(96 * float(inches)) for inches in plot.figure.get_size_inches())
+    return EmbeddedPicture(
+        plot.title, plot.alt, width, height, f"data:{KINDS[kind]};base64,{inside}"
     )
 
 
-def rendered(results: Results, pictures: dict[str, Embedded]) -> str:
+def rendered(results: Results, pictures: dict[str, EmbeddedPicture]) -> str:
     """The page as one text, with its style, its script and its pictures inside."""
     environment = _environment()
     # Names that run from right to left must not turn the sentence around them.
-    names = [*results.items["name"], *labels(results.items, LONGEST)]
-    environment.filters["isolated"] = partial(isolated, names=names)
+    names = [*results.items["name"], *item_labels(results.items, LONGEST_NAME)]
+    environment.filters["isolated"] = partial(isolate_names, names=names)
     style, script = (_template(f"report.{kind}") for kind in ("css", "js"))
     return environment.get_template("report.html.jinja").render(
-        **page(results), pictures=pictures, style=style, script=script,
+        **_page(results), pictures=pictures, style=style, script=script,
         style_hash=_fingerprint(style), script_hash=_fingerprint(script),
     )  # fmt: skip
+
+
+def _page(results: Results) -> dict[str, Any]:
+    """What the templates are given besides pictures, style and script."""
+    wording = results.wording
+    return {
+        "wording": wording,
+        "facts": results.facts,
+        "version": version("tiewise"),
+        "every": quantity(len(results.items), wording.one, wording.nouns),
+        "has": page_features(results),
+        "uncompared": uncompared_note(results),
+        "sections": page_sections(results),
+    }
 
 
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    def seen(value: Any) -> Any:
+    def printable(value: Any) -> Any:
         # What the template calls safe is its own: the style, the script, pictures by the megabyte.
         plain = isinstance(value, str) and not hasattr(value, "__html__")
-        return clean(value) if plain else value
+        return without_controls(value) if plain else value
 
     environment = Environment(
         loader=FunctionLoader(_template), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=seen,
+        trim_blocks=True, lstrip_blocks=True, finalize=printable, keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters.update(
-        capital=capital, signed=signed, percent=percent, full=_full, fixed=_fixed
+        capital=capital, signed=signed, percent=probability_percent, full=_full, fixed=_fixed
     )
     return environment
 
@@ -191,4 +220,4 @@ def _full(value: float) -> str:
 
 
 def _fixed(value: float, digits: int = 2) -> str:
-    return "–" if np.isnan(value) else f"{value:,.{digits}f}".replace("-", "−")
+    return UNKNOWN if np.isnan(value) else true_minus(f"{value:,.{digits}f}")

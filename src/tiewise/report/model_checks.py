@@ -1,4 +1,4 @@
-"""Can these results be believed: predictive checks and reliability in plain words."""
+"""Predictive checks and reliability in sentences: can these results be believed?"""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from tiewise.criticism.predictive_checks import Check
-from tiewise.posterior.predictions import Opinions
+from tiewise.criticism.predictive_checks import Check, results_checks
+from tiewise.posterior.predictions import PosteriorDraws
 from tiewise.posterior.reliability import reliability
-from tiewise.report.answer import listed
-from tiewise.report.folder import Results
+from tiewise.posterior.results_folder import Results
+from tiewise.text import percent, sentence_list
 
 UNUSUAL, RARE = 0.05, 0.01
 """p-values below which a check is worth a look, and below which it speaks against the model."""
@@ -24,63 +24,61 @@ class Finding(NamedTuple):
 
     level: str
     title: str
-    says: str
+    text: str
     p: float | None = None
 
 
-class Belief(NamedTuple):
+class ModelAssessment(NamedTuple):
     """A verdict on the results, and the findings behind it."""
 
     level: str
-    says: str
+    text: str
     findings: tuple[Finding, ...]
 
 
-def believed(results: Results) -> Belief | None:
+def model_assessment(results: Results) -> ModelAssessment | None:
     """Whether the results can be believed, as far as the judgements themselves can tell.
 
     None where nothing was checked: of a point estimate nothing can be made up.
     """
-    if not results.checks:
+    if not results_checks(results):
         return None
-    about = results.about
-    checked = [of_check(check, about.nouns) for check in results.checks]
+    nouns = results.wording.nouns
+    checked = [check_finding(check, nouns) for check in results_checks(results)]
     against = [finding.title.lower() for finding in checked if finding.level == "stop"]
     unusual = [finding.title.lower() for finding in checked if finding.level == "care"]
     if against:
-        says = f"The model misses something: {listed(against)}."
+        text = f"The model misses something: {sentence_list(against)}."
     elif unusual:
-        says = f"The model describes the answers, with one reservation: {listed(unusual)}."
-        says = says.replace("one reservation", "reservations") if len(unusual) > 1 else says
+        text = f"The model describes the answers, with one reservation: {sentence_list(unusual)}."
+        text = text.replace("one reservation", "reservations") if len(unusual) > 1 else text
     else:
-        says = "The model describes the answers: made-up ones look like those that were given."
+        text = "The model describes the answers: made-up ones look like those that were given."
     level = "care" if against or unusual else "good"
-    return Belief(level, says, (of_reliability(results), *checked))
+    return ModelAssessment(level, text, (reliability_finding(results), *checked))
 
 
-def of_reliability(results: Results) -> Finding:
+def reliability_finding(results: Results) -> Finding:
     """How much of the differences between items is known."""
-    found = reliability(Opinions.of(results.tree).quality)
-    about = results.about
-    share = f"{100 * found:.0f} %"
+    share = reliability(PosteriorDraws.from_tree(results.tree).quality)
     known = (
-        f"Reliability is {found:.2f} (from 0 to 1): {share} of the variance between {about.nouns} "
-        "is known, and the rest is uncertainty."
+        f"Reliability is {share:.2f} (from 0 to 1): {percent(share)} of the variance between "
+        f"{results.wording.nouns} is known, and the rest is uncertainty."
     )
-    if found >= HIGH:
+    if share >= HIGH:
         return Finding("good", "Reliability", f"{known} That is usually taken to be enough.")
-    if found >= FAIR:
+    if share >= FAIR:
         more = "That will do to tell the ends of the list apart, not neighbours on it."
         return Finding("care", "Reliability", f"{known} {more}")
     more = "That is little: more comparisons are needed before places on the list mean much."
     return Finding("stop", "Reliability", f"{known} {more}")
 
 
-def of_check(check: Check, nouns: str) -> Finding:
+def check_finding(check: Check, nouns: str) -> Finding:
     """A predictive check in words."""
     level = "stop" if check.p < RARE else "care" if check.p < UNUSUAL else "good"
-    title, says = WORDS[check.key](check, level == "good", nouns)
-    return Finding(level, title, says if level == "good" else f"{says} {odds(check.p)}", check.p)
+    title, text = CHECK_SENTENCES[check.key](check, level == "good", nouns)
+    return Finding(level, title, text if level == "good" else f"{text} {odds(check.p)}", check.p)
 
 
 def odds(p: float) -> str:
@@ -117,38 +115,44 @@ def _where(parts: pd.DataFrame | None) -> str:
 
 
 def _judges(check: Check, good: bool, nouns: str) -> tuple[str, str]:
-    told = (
+    figures = (
         f"their shares of ties spread by {check.observed:.0f} points (standard deviation), "
         f"{_range(check)} expected"
     )
     if good:
-        return "Judges and ties", f"Judges use “about equal” alike: {told}."
+        return "Judges and ties", f"Judges use “about equal” alike: {figures}."
     if check.observed < check.middle:
-        return "Judges and ties", f"Judges use “about equal” more alike than expected: {told}."
+        return "Judges and ties", f"Judges use “about equal” more alike than expected: {figures}."
     return "Judges differ in ties", (
-        f"Judges use “about equal” more differently than chance explains: {told}. "
+        f"Judges use “about equal” more differently than chance explains: {figures}. "
         "What is said of ties is about an average of judges."
     )
 
 
 def _triads(check: Check, good: bool, nouns: str) -> tuple[str, str]:
-    told = f"{check.observed:.1f} % of triads, {_range(check, 1)} % expected"
+    figures = f"{check.observed:.1f} % of triads, {_range(check, 1)} % expected"
     if good:
-        return "Circles", f"One scale is enough: circles (A over B over C over A) make up {told}."
+        return (
+            "Circles",
+            f"One scale is enough: circles (A over B over C over A) make up {figures}.",
+        )
     if check.observed < check.middle:
-        return "Few circles", f"Answers are more consistent than expected: circles make up {told}."
+        return (
+            "Few circles",
+            f"Answers are more consistent than expected: circles make up {figures}.",
+        )
     return "Many circles", (
-        f"Answers go in circles (A over B over C over A) more than one scale explains: {told}. "
+        f"Answers go in circles (A over B over C over A) more than one scale explains: {figures}. "
         "Judges may weigh several things."
     )
 
 
 def _order(check: Check, good: bool, nouns: str) -> tuple[str, str]:
-    told = f"chosen in {check.observed:.1f} % of decided answers, {_range(check, 1)} % expected"
+    figures = f"chosen in {check.observed:.1f} % of decided answers, {_range(check, 1)} % expected"
     if good:
-        return "Left and right", f"The side does not matter: the one on the left was {told}."
+        return "Left and right", f"The side does not matter: the one on the left was {figures}."
     side = "left" if check.observed > check.middle else "right"
-    return "Left and right", f"Judges lean to the {side}: the one on the left was {told}."
+    return "Left and right", f"Judges lean to the {side}: the one on the left was {figures}."
 
 
 def _wins(check: Check, good: bool, nouns: str) -> tuple[str, str]:
@@ -160,10 +164,12 @@ def _wins(check: Check, good: bool, nouns: str) -> tuple[str, str]:
     )
 
 
-WORDS = {"ties": _ties, "judges": _judges, "triads": _triads, "order": _order, "wins": _wins}
+CHECK_SENTENCES = {
+    "ties": _ties, "judges": _judges, "triads": _triads, "order": _order, "wins": _wins
+}  # fmt: skip
 
 
-def said_of(findings: Sequence[Finding]) -> list[str]:
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
     """Findings as lines for a terminal."""
     marks = {"good": "ok  ", "care": "look", "stop": "miss"}
-    return [f"{marks[finding.level]}  {finding.title}: {finding.says}" for finding in findings]
+    return [f"{marks[finding.level]}  {finding.title}: {finding.text}" for finding in findings]

@@ -1,10 +1,10 @@
-"""How to fit the same again: the command, the lines of Python, and what neither can know."""
+"""How to repeat a fit: the command, the call in Python, and what neither can know."""
 
 from __future__ import annotations
 
 import json
-import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import PurePath
 from typing import Any
@@ -12,91 +12,101 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tiewise.errors import InputError
+from tiewise.model.quality_priors import describe_quality_prior
 from tiewise.model.scalar_priors import (
     TIE_PRIORS,
     VARIANCE_PRIORS,
     Exponential,
+    Fixed,
     InverseGamma,
-    say,
-    spoken,
+    format_prior,
+    prior_from_dict,
+    prior_to_dict,
 )
-from tiewise.report.folder import About, Results
+from tiewise.model.terms import describe_term
+from tiewise.posterior.results_folder import Results, Wording
 
-WORDS = ("question", "higher", "lower", "noun")
-UNNAMED = "judgements.csv"
+STUDY_WORDS = ("question", "higher", "lower", "noun")
+DEFAULT_SOURCE = "judgements.csv"
 
 
-def source_name(about: About) -> str:
+def source_name(wording: Wording) -> str:
     """The file of judgements without its folder; a data frame has no name."""
-    name = PurePath(about.source.replace("\\", "/")).name
-    return name if "." in name else UNNAMED
+    name = PurePath(wording.source.replace("\\", "/")).name
+    return name if "." in name else DEFAULT_SOURCE
 
 
-def command(results: Results) -> str:
+def fit_command(results: Results) -> str:
     """The `tiewise fit` that would give these results again, as far as it can be known."""
-    facts, about = results.facts, results.about
-    words = ["tiewise", "fit", source_name(about), *_surroundings(results), *_priors(results)]
+    facts, wording = results.facts, results.wording
+    words = ["tiewise", "fit", source_name(wording), *_context_options(results), *_priors(results)]
     words += [*_term_options(results), "--engine", facts["engine"]]
     if "draws" in facts["settings"]:
         words += ["--draws", str(facts["settings"]["draws"])]
-    words += ["--seed", str(facts["seed"]), "--top", str(about.top)]
-    for name, said in _said(about).items():
-        words += [f"--{name}", said]
+    words += ["--seed", str(facts["seed"]), "--top", str(wording.top)]
+    for name, value in _changed_words(wording).items():
+        words += [f"--{name}", value]
     return shlex.join([*words, "--out", "again"])
 
 
-def python(results: Results) -> str:
+def python_call(results: Results) -> str:
     """The same in Python, with every setting of the engine."""
-    about, facts = results.about, results.facts
-    options = _as_keywords(_surroundings(results))
+    wording, facts = results.wording, results.facts
+    options = _as_keywords(_context_options(results))
     settings = ", ".join(f"{key}={value!r}" for key, value in facts["settings"].items())
     engine = "".join(part.title() for part in facts["engine"].split("-"))
-    said = ", ".join(f"{key}={_quoted(value)}" for key, value in _said(about).items())
+    study_words = ", ".join(
+        f"{key}={_quoted(value)}" for key, value in _changed_words(wording).items()
+    )
     lines = [
-        _quoted(source_name(about)),
+        _quoted(source_name(wording)),
         _quoted("again"),
-        f"around=tw.Surroundings.read({options})",
+        f"context=tw.ItemContext.read({options})",
         f"engine=tw.{engine}({settings})",
-        f"seed={facts['seed']}",
-        f"about=tw.About(top={about.top}{', ' if said else ''}{said})",
+        f"rng={facts['seed']}",
+        f"wording=tw.Wording(top={wording.top}{', ' if study_words else ''}{study_words})",
         *_prior_lines(results),
         *(f"{key}={value!r}" for key, value in _terms(results).items()),
     ]
     return "import tiewise as tw\n\ntw.analyse(\n" + "".join(f"    {x},\n" for x in lines) + ")"
 
 
-def unknowns(results: Results) -> list[str]:
+def repeat_notes(results: Results) -> list[str]:
     """What has to be known besides, to fit the same again."""
-    about, facts = results.about, results.facts
-    said = [f"Both are run in a copy of the results folder, with {source_name(about)} put into it."]
-    if source_name(about) == UNNAMED != about.source:
-        said = [
+    wording, facts = results.wording, results.facts
+    notes = [
+        f"Both are run in a copy of the results folder, with {source_name(wording)} put into it."
+    ]
+    if source_name(wording) == DEFAULT_SOURCE != wording.source:
+        notes = [
             "The judgements did not come from a file with a name: save them as "
-            f"{UNNAMED} in a copy of the results folder, and run either there."
+            f"{DEFAULT_SOURCE} in a copy of the results folder, and run either there."
         ]
-    said.append("Columns of the file that had to be named (such as --first) must be named again.")
-    prior = facts["model"].get("quality", "")
-    if prior.startswith("network") and results.areas is not None:
-        said.append(f"Lone areas may have been joined (--join-islands); the prior was {prior}.")
-    elif prior.startswith(("network", "covariance", "precision")):
-        said.append("The neighbours or the matrix of the prior are not kept with the results.")
+    notes.append("Columns of the file that had to be named (such as --first) must be named again.")
+    prior = facts["model"].get("quality", {"kind": ""})
+    if prior["kind"] == "network" and results.areas is not None:
+        notes.append(
+            f"Lone areas may have been joined (--join-islands); the prior was "
+            f"{describe_quality_prior(prior)}."
+        )
+    elif prior["kind"] in ("network", "covariance", "precision"):
+        notes.append("The neighbours or the matrix of the prior are not kept with the results.")
     tables = [_terms(results)[key] for key in ("judges", "waves") if key in _terms(results)]
     files = [name for name in tables if "." in name or name == "table"]
     if files:
-        said.append(f"Not kept with the results, and to be put beside: {', '.join(files)}.")
+        notes.append(f"Not kept with the results, and to be put beside: {', '.join(files)}.")
     if "terms" in facts["model"] and "terms" not in facts:
-        said.append(f"Its terms were made in Python: {facts['model']['terms']}.")
-    unspoken = [name for name in ("variance", "tie") if _belief(results, name) is None]
-    if unspoken:
-        said.append(f"The prior of the {' and the '.join(unspoken)} was made in Python.")
-    return said
+        notes.append(f"Its terms were made in Python: {_term_words(facts)}.")
+    own = [name for name in ("variance", "tie") if _scalar_prior(results, name)["kind"] == "other"]
+    if own:
+        notes.append(f"The prior of the {' and the '.join(own)} was made in Python.")
+    return notes
 
 
 def _terms(results: Results) -> dict[str, Any]:
-    """The terms that were asked for; the columns of a formula are kept with the results."""
-    told: dict[str, Any] = dict(results.facts.get("terms", {}))
-    return told | ({"covariates": "covariates.csv"} if "formula" in told else {})
+    """The terms that were fitted; the columns of a formula are kept with the results."""
+    terms: dict[str, Any] = dict(results.facts.get("terms", {}))
+    return terms | ({"covariates": "covariates.csv"} if "formula" in terms else {})
 
 
 def _term_options(results: Results) -> list[str]:
@@ -106,21 +116,21 @@ def _term_options(results: Results) -> list[str]:
     return words
 
 
-def _said(about: About) -> dict[str, str]:
-    """The words of the study that are not the usual ones."""
-    usual = {field.name: field.default for field in fields(About)}
-    given = {name: getattr(about, name) for name in WORDS}
-    return {name: said for name, said in given.items() if said != usual[name]}
+def _changed_words(wording: Wording) -> dict[str, str]:
+    """The words of the study that are not the defaults."""
+    default = {field.name: field.default for field in fields(Wording)}
+    words = {name: getattr(wording, name) for name in STUDY_WORDS}
+    return {name: value for name, value in words.items() if value != default[name]}
 
 
-def _surroundings(results: Results) -> list[str]:
-    prior = results.facts["model"].get("quality", "independent")
+def _context_options(results: Results) -> list[str]:
+    kind = _quality_prior(results)["kind"]
     words = []
     if results.areas is not None:
         words += ["--areas", "areas.gpkg"]
-    elif prior.startswith("network"):
+    elif kind == "network":
         words += ["--edges", "neighbours.csv"]
-    if prior.startswith(("covariance", "precision")):
+    if kind in ("covariance", "precision"):
         words += ["--matrix", "matrix.csv"]
     return words + (["--names", "items.csv"] if _named(results) else [])
 
@@ -152,13 +162,12 @@ def _priors(results: Results) -> list[str]:
         words += ["--prior", kind]
     if reach is not None:
         words += ["--reach", reach]
-    usual = {"variance": say(InverseGamma()), "tie": say(Exponential())}
-    for name, prior in usual.items():
-        said = _belief(results, name)
-        if said == "no ties":
+    for name, default in (("variance", InverseGamma()), ("tie", Exponential())):
+        prior = _scalar_prior(results, name)
+        if prior["kind"] == "none":
             words += ["--no-ties"]
-        elif said not in (prior, "", None):
-            words += [f"--{name}-prior", said]
+        elif prior["kind"] not in ("engine", "other") and prior != prior_to_dict(default):
+            words += [f"--{name}-prior", format_prior(prior)]
     return words
 
 
@@ -167,39 +176,49 @@ def _prior_lines(results: Results) -> list[str]:
     lines = [f"prior={_quoted(kind)}"] if kind is not None else []
     lines += [f"reach={reach}"] if reach is not None else []
     for name, kinds in (("variance", VARIANCE_PRIORS), ("tie", TIE_PRIORS)):
-        said = _belief(results, name)
-        if said == "no ties":
+        prior = _scalar_prior(results, name)
+        if prior["kind"] == "none":
             lines.append("ties=False")
-        elif said:
-            lines.append(f"{name}=tw.{spoken(said, kinds)!r}")
+        elif prior["kind"] not in ("engine", "other"):
+            lines.append(f"{name}=tw.{prior_from_dict(prior, kinds)!r}")
     return lines
 
 
+def _quality_prior(results: Results) -> dict[str, Any]:
+    """The prior of quality as data; an engine with a prior of its own has items independent."""
+    prior: dict[str, Any] = results.facts["model"].get("quality", {"kind": "independent"})
+    return prior
+
+
 def _kind(results: Results) -> tuple[str | None, str | None]:
-    """The prior of quality where it has to be said, and its reach."""
-    prior = results.facts["model"].get("quality", "independent")
-    kind = re.split(r"[\s:]", prior)[0]
+    """The prior of quality where the command has to name it, and its reach."""
+    prior = _quality_prior(results)
+    kind = prior["kind"]
     usual = kind == "network" or (kind == "independent" and results.areas is None)
-    reach = re.search(r"reach (\S+)", prior) if kind == "distance" else None
-    return None if usual else kind, reach[1] if reach else None
+    reach = f"{prior['reach']:.4g}" if kind == "distance" else None
+    return None if usual else kind, reach
 
 
-def _belief(results: Results, name: str) -> str | None:
-    """The prior of α² or δ in words; empty where there is none, None where it has no words."""
+def _scalar_prior(results: Results, name: str) -> dict[str, Any]:
+    """The prior of α² or δ as data; its kind is `engine` where the engine has its own instead.
+
+    Without ties the kind of the prior of δ is `none`.
+    """
     model: dict[str, Any] = results.facts["model"]
     if name not in model:
-        return _held(results) if name == "tie" else ""
-    said: str = model[name]
-    try:
-        spoken(said, VARIANCE_PRIORS if name == "variance" else TIE_PRIORS)
-    except InputError:
-        return said if said == "no ties" else None
-    return said
+        return _held_tie(results) if name == "tie" else {"kind": "engine"}
+    prior: dict[str, Any] | None = model[name]
+    return {"kind": "none"} if prior is None else prior
 
 
-def _held(results: Results) -> str:
-    """What an engine with priors of its own was told of δ: nothing, unless it stayed put."""
+def _held_tie(results: Results) -> dict[str, Any]:
+    """The prior of δ of an engine with priors of its own: its own, unless δ was held."""
     row = pd.read_csv(results.folder / "parameters.csv", index_col="parameter").loc["tie"]
     if not np.isclose(row["sd"], 0):
-        return ""
-    return f"fixed({row['mean']:g})" if row["mean"] > 0 else "no ties"
+        return {"kind": "engine"}
+    held = float(f"{row['mean']:g}")
+    return prior_to_dict(Fixed(held)) if held > 0 else {"kind": "none"}
+
+
+def _term_words(facts: Mapping[str, Any]) -> str:
+    return "; ".join(describe_term(term) for term in facts["model"]["terms"])

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func, select
 
-from tiewise.study.judge_store import Store
-from tiewise.study.researcher_store import excluded
+from tiewise.data.answers import OFF_SCALE
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import read_exclusions
 from tiewise.study.schema import judgements, offers, undone
-from tiewise.study.values import Kind, Outcome
+from tiewise.study.values import Kind
 
-RESTS = 20
-"""What took long is not asked for often: so many times as long as it took, it is taken as known."""
+REST_FACTOR = 20
+"""A reading is used again for this many times as long as it took."""
 
 
-class Day(NamedTuple):
+class DayCount(NamedTuple):
     """A day (UTC), and the comparisons made on it."""
 
     day: date
@@ -34,10 +35,10 @@ class Turnout(NamedTuple):
     hour: int
 
 
-class Tally(NamedTuple):
+class Activity(NamedTuple):
     """What was done when: comparisons that count, and each judge's last answer."""
 
-    days: Sequence[Day] = ()
+    days: Sequence[DayCount] = ()
     """Those with comparisons, in order; skips and practice are none."""
     begun: datetime | None = None
     """When the first comparison was made."""
@@ -52,49 +53,47 @@ class Tally(NamedTuple):
         return Turnout(len(self.last), day, hour)
 
 
-class Pace:
-    """Keeps the tally of a study; one for each process, for any number of threads."""
+class ActivityCache:
+    """The activity of a study, read again only now and then; one a process, for any threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: JudgeStore) -> None:
         self._store, self._lock = store, Lock()
-        self._until, self._kept = 0.0, Tally()
+        self._until, self._activity = 0.0, Activity()
 
-    def tally(self) -> Tally:
+    def activity(self) -> Activity:
         """What stands, of this moment or, where there is much of it, of a moment ago."""
         with self._lock:
             begun = monotonic()
             if begun >= self._until:
-                self._kept = self._read()
-                self._until = monotonic() + RESTS * (monotonic() - begun)
-            return self._kept
+                self._activity = self._read()
+                self._until = monotonic() + REST_FACTOR * (monotonic() - begun)
+            return self._activity
 
-    def _read(self) -> Tally:
+    def _read(self) -> Activity:
         with self._store.reading() as connection:
-            counting = offers.c.judge.not_in(list(excluded(connection)))
+            counting = offers.c.judge.not_in(list(read_exclusions(connection)))
             rows = connection.execute(_DAYS.where(counting)).all()
             last = connection.scalars(_LAST).all()
-        days = [Day(date.fromisoformat(str(day)), count) for day, count, _ in rows]
-        return Tally(days, min((row[2] for row in rows), default=None), last)
+        days = [DayCount(date.fromisoformat(str(day)), count) for day, count, _ in rows]
+        return Activity(days, min((row[2] for row in rows), default=None), last)
 
 
 _ANSWERED = judgements.c.answered
 _DAY = func.date(_ANSWERED).label("day")
 
 
-def _of_what_stands(wanted: Select[Any]) -> Select[Any]:
+def _standing(query: Select[Any]) -> Select[Any]:
     return (
-        wanted.join(offers, offers.c.id == judgements.c.offer)
+        query.join(offers, offers.c.id == judgements.c.offer)
         .join(undone, undone.c.judgement == judgements.c.id, isouter=True)
         .where(undone.c.at.is_(None), offers.c.kind != Kind.PRACTICE.value)
     )
 
 
 _DAYS = (
-    _of_what_stands(select(_DAY, func.count(), func.min(_ANSWERED)).select_from(judgements))
-    .where(judgements.c.outcome != Outcome.SKIP.value)
+    _standing(select(_DAY, func.count(), func.min(_ANSWERED)).select_from(judgements))
+    .where(judgements.c.outcome.not_in([answer.stored for answer in OFF_SCALE]))
     .group_by(_DAY)
     .order_by(_DAY)
 )
-_LAST = _of_what_stands(select(func.max(_ANSWERED)).select_from(judgements)).group_by(
-    offers.c.judge
-)
+_LAST = _standing(select(func.max(_ANSWERED)).select_from(judgements)).group_by(offers.c.judge)

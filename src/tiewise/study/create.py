@@ -19,7 +19,7 @@ from tiewise.study.study import Item, Study, read_items, write_items
 IMAGES = (".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
 
 
-def new_study(
+def create_study(
     folder: str | Path,
     *,
     question: str,
@@ -36,27 +36,29 @@ def new_study(
 ) -> Study:
     """Make the folder of a study: `study.toml`, `items.csv` and, from a map, `areas.gpkg`."""
     if (areas is None) == (items is None):
-        raise InputError("say what is compared: a map (--areas FILE) or a list (--items FILE)")
+        raise InputError("say what is compared: a map (areas=FILE) or a list (items=FILE)")
     if areas is None and (id or name or group):
-        raise InputError("--id, --name and --group speak of a map; give it with --areas")
+        raise InputError("id=, name= and group= speak of a map; give it with areas=")
     place = Path(folder)
     _refuse_full(place)
-    land = None if areas is None else Areas.read(areas, id=id, name=name, group=group)
-    listed = _from_map(land) if land is not None else list(read_items(Path(str(items))).values())
+    area_map = None if areas is None else Areas.read(areas, id=id, name=name, group=group)
+    listed = (
+        _from_map(area_map) if area_map is not None else list(read_items(Path(str(items))).values())
+    )
     images = _images(listed, Path(str(items)).parent) if items is not None else []
     # They all come to lie in one folder.
     listed = [replace(item, image=Path(item.image).name) for item in listed]
     place.mkdir(parents=True, exist_ok=True)
-    said = {
+    settings = {
         "title": title or question, "question": question, "higher": higher, "lower": lower,
-        "noun": noun or ("area" if land is not None else "item"),
+        "noun": noun or ("area" if area_map is not None else "item"),
     }  # fmt: skip
-    words = {key: json.dumps(value, ensure_ascii=False) for key, value in said.items()}
+    words = {key: json.dumps(value, ensure_ascii=False) for key, value in settings.items()}
     text = resources.files("tiewise.study").joinpath("study.toml.template").read_text("utf-8")
     filled = Template(text).substitute(words, target=target)
     write_items(listed, place / "items.csv")
-    if land is not None:
-        land.to_gpkg(place / "areas.gpkg")
+    if area_map is not None:
+        area_map.to_gpkg(place / "areas.gpkg")
     for source in images:
         (place / "images").mkdir(exist_ok=True)
         shutil.copy2(source, place / "images" / source.name)
@@ -73,14 +75,18 @@ def _refuse_full(place: Path) -> None:
         )
 
 
-def _from_map(land: Areas) -> list[Item]:
-    groups = land.groups or ("",) * len(land)
-    return [Item(*told) for told in zip(land.items, land.names, groups, strict=True)]
+def _from_map(area_map: Areas) -> list[Item]:
+    groups = area_map.groups or ("",) * len(area_map)
+    return [Item(*columns) for columns in zip(area_map.items, area_map.names, groups, strict=True)]
+
+
+def _from_list(path: Path) -> list[Item]:
+    return list(read_items(path).values())
 
 
 def _images(items: list[Item], beside: Path) -> list[Path]:
     """The image files of a list, which lie beside it or in its folder `images`."""
-    found = []
+    images = []
     for item in items:
         if not item.image:
             continue
@@ -91,31 +97,33 @@ def _images(items: list[Item], beside: Path) -> list[Path]:
                 f"the image {item.image!r} of {item.name!r} is not beside the list; put it there, "
                 "or leave its cell empty"
             )
-        found.append(there)
-    twice = [name for name, times in Counter(path.name for path in set(found)).items() if times > 1]
+        images.append(there)
+    twice = [
+        name for name, times in Counter(path.name for path in set(images)).items() if times > 1
+    ]
     if twice:
         raise InputError(f"two images are called {twice[0]!r}; rename one, in the list too")
-    return found
+    return images
 
 
 def check_study(folder: str | Path, url: str | None = None) -> list[str]:
     """Everything that is wrong with a study, in plain words; empty where nothing is."""
     place = Path(folder)
-    said = read_toml(place / "study.toml")
-    found = [str(problem) for problem in problems(said)]
+    tables = read_toml(place / "study.toml")
+    faults = [str(problem) for problem in problems(tables)]
     try:
         items = read_items(place / "items.csv")
     except InputError as error:
-        return [*found, str(error)]
-    found += [
+        return [*faults, str(error)]
+    faults += [
         *_missing_images(place, items), *_missing_areas(place, items), *_groupless(items),
     ]  # fmt: skip
-    if not found and (url or (place / "study.db").exists()):
+    if not faults and (url or (place / "study.db").exists()):
         study = Study.open(place)
         store = study.store(url)
-        found += study.changed_meaning(store)
+        faults += study.changed_meaning(store)
         store.close()
-    return found
+    return faults
 
 
 def _missing_images(place: Path, items: dict[str, Item]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Judgements out of a study, and older ones into it, as tables that others read."""
+"""Tables of a study's judgements for other programs, and judgements from elsewhere."""
 
 from __future__ import annotations
 
@@ -9,41 +9,42 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tiewise.data.answers import ANSWERS, CODE_OF_STORED, CODE_OF_WORD
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.errors import InputError
-from tiewise.study.judge_store import Store
-from tiewise.study.researcher_store import Ledger
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, write_items
-from tiewise.study.values import Kind, Outcome
+from tiewise.study.values import Kind
 
-STATES = {"left": "selected", "right": "selected", "tie": "tied", "skip": "skipped"}
 COLUMNS = (
     "comparison_id", "user_id", "item_1_id", "item_2_id", "selected_item_id", "state",
     "kind", "shown_at", "answered_at", "undone_at",
 )  # fmt: skip
-OUTCOMES = {
-    "first": Outcome.LEFT, "second": Outcome.RIGHT, "tie": Outcome.TIE, "skip": Outcome.SKIP,
-}  # fmt: skip
+Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
+"""Columns and rows."""
+
 IMPORTED = "imported"
 ITEMS = "items.csv"
 
 
-def comparison_rows(store: Store, *, of_excluded: bool = False) -> Iterator[list[str]]:
+def comparison_rows(store: JudgeStore, *, excluded: bool = False) -> Iterator[list[str]]:
     """Judgements in the columns of the comparison interface; the first item stood on the left.
 
     Those that count: without practice, what was taken back, and judges whom a researcher left out;
     or else those judges' alone.
     """
-    excluded = Ledger(store).excluded()
+    left_out = ResearcherStore(store).excluded()
     for row in store.rows():
         if row["undone"] is not None or row["kind"] == Kind.PRACTICE:
             continue
-        if (row["judge"] in excluded) != of_excluded:
+        if (row["judge"] in left_out) != excluded:
             continue
-        chosen = {"left": row["left"], "right": row["right"]}.get(row["outcome"], "")
+        answer = ANSWERS[CODE_OF_STORED[row["outcome"]]]
+        chosen = row[answer.chosen] if answer.chosen else ""
         yield [
             str(row["judgement"]), row["judge"], row["left"], row["right"], chosen,
-            STATES[row["outcome"]], row["kind"], _moment(row["shown"]),
+            answer.state, row["kind"], _moment(row["shown"]),
             _moment(row["answered"]), _moment(row["undone"]),
         ]  # fmt: skip
 
@@ -52,12 +53,12 @@ def _moment(at: datetime | None) -> str:
     return "" if at is None else at.isoformat(timespec="milliseconds")
 
 
-def export(study: Study, store: Store, out: str | Path) -> list[Path]:
+def export(study: Study, store: JudgeStore, out: str | Path) -> list[Path]:
     """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv."""
     return [export_one(study, store, name, out) for name in (*_tables(study, store), ITEMS)]
 
 
-def export_one(study: Study, store: Store, name: str, out: str | Path) -> Path:
+def export_one(study: Study, store: JudgeStore, name: str, out: str | Path) -> Path:
     """Write one of the tables of `export`."""
     path = Path(out) / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,12 +69,14 @@ def export_one(study: Study, store: Store, name: str, out: str | Path) -> Path:
     return path
 
 
-def _tables(study: Study, store: Store) -> dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]]:
+def _tables(
+    study: Study, store: JudgeStore
+) -> dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]]:
     """Columns and rows by name; rows are asked for when they are read."""
     fields = [one.name for one in study.settings.judges.fields]
     return {
         "comparisons.csv": (COLUMNS, comparison_rows(store)),
-        "excluded.csv": (COLUMNS, comparison_rows(store, of_excluded=True)),
+        "excluded.csv": (COLUMNS, comparison_rows(store, excluded=True)),
         "judges.csv": (
             ("user_id", "language", "consent", "consented_at", "withdrawn_at", "judgements",
              "groups", "excluded", *fields), _judges(store, fields),
@@ -90,17 +93,18 @@ def _tables(study: Study, store: Store) -> dict[str, tuple[Sequence[str], Iterab
     }  # fmt: skip
 
 
-def judge_columns(study: Study, store: Store) -> dict[str, list[str]]:
+def judge_columns(study: Study, store: JudgeStore) -> dict[str, list[str]]:
     """What is known of judges, column by column, as judges.csv has it."""
     head, rows = _tables(study, store)["judges.csv"]
-    told = [list(map(str, row)) for row in rows]
-    return {name: [row[k] for row in told] for k, name in enumerate(head)}
+    texts = [list(map(str, row)) for row in rows]
+    return {name: [row[k] for row in texts] for k, name in enumerate(head)}
 
 
-def _judges(store: Store, fields: Sequence[str]) -> Iterator[list[Any]]:
-    told, groups, excluded = store.told(), store.groups_known(), Ledger(store).excluded()
-    for row in store.people():
-        mine = told.get(row["id"], {})
+def _judges(store: JudgeStore, fields: Sequence[str]) -> Iterator[list[Any]]:
+    answers, groups = store.signup_answers(), store.groups_by_judge()
+    excluded = ResearcherStore(store).excluded()
+    for row in store.judge_rows():
+        mine = answers.get(row["id"], {})
         yield [
             row["id"], row["language"], row["consent"], _moment(row["consented"]),
             _moment(row["withdrawn"]), row["judgements"], "; ".join(groups.get(row["id"], ())),
@@ -117,7 +121,7 @@ def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> No
     beside.replace(path)
 
 
-def back_up(study: Study, store: Store, out: str | Path | None = None) -> Path:
+def back_up(study: Study, store: JudgeStore, out: str | Path | None = None) -> Path:
     """Copy the database to a file; by default to one in `backups`, named after the moment."""
     moment = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
     path = Path(out) if out else study.folder / "backups" / f"study-{moment}.db"
@@ -128,7 +132,7 @@ def back_up(study: Study, store: Store, out: str | Path | None = None) -> Path:
     return path
 
 
-def comparisons(store: Store) -> Comparisons:
+def comparisons(store: JudgeStore) -> Comparisons:
     """The judgements that count, as a fit reads them."""
     import pandas as pd
 
@@ -138,28 +142,32 @@ def comparisons(store: Store) -> Comparisons:
     return read_comparisons(rows)
 
 
-def bring_in(study: Study, store: Store, file: str | Path) -> int:
-    """Bring judgements from a file that `tiewise fit` reads into a study; how many."""
-    told = read_comparisons(file).rows()
-    strangers = {*told["first"], *told["second"]} - set(study.items)
-    if strangers:
-        some = ", ".join(map(repr, sorted(strangers)[:3]))
+def import_file(study: Study, store: JudgeStore, file: str | Path) -> int:
+    """Import judgements from a file that `tiewise fit` reads; how many."""
+    table = read_comparisons(file).rows()
+    unknown = {*table["first"], *table["second"]} - set(study.items)
+    if unknown:
+        some = ", ".join(map(repr, sorted(unknown)[:3]))
         raise InputError(
-            f"{file}: {some} {'is' if len(strangers) == 1 else 'are'} not among the items of this "
+            f"{file}: {some} {'is' if len(unknown) == 1 else 'are'} not among the items of this "
             "study; use the ids in its items.csv"
         )
-    if told["judge"].isna().any():
+    if table["judge"].isna().any():
         raise InputError(f"{file} does not say who judged; name the column user_id or judge")
     names = ("judge", "first", "second", "outcome")
     rows = [
-        {"judge": judge, "left": first, "right": second, "outcome": OUTCOMES[outcome]}
-        for judge, first, second, outcome in zip(*(told[name] for name in names), strict=True)
+        {"judge": judge, "left": first, "right": second, "outcome": _stored(word)}
+        for judge, first, second, word in zip(*(table[name] for name in names), strict=True)
     ]
     _refuse_again(file, rows, store)
-    return store.bring_in(rows, consent=IMPORTED)
+    return store.import_judgements(rows, consent=IMPORTED)
 
 
-def _refuse_again(file: str | Path, rows: Sequence[Mapping[str, Any]], store: Store) -> None:
+def _stored(word: str) -> str:
+    return ANSWERS[CODE_OF_WORD[word]].stored
+
+
+def _refuse_again(file: str | Path, rows: Sequence[Mapping[str, Any]], store: JudgeStore) -> None:
     """Refuse a file whose every judgement is in the study: the same would be counted twice."""
     names = ("judge", "left", "right", "outcome")
     there = Counter(tuple(row[name] for name in names) for row in store.rows())

@@ -1,4 +1,4 @@
-"""The statements of a judge's way, built once: building them anew costs more than running them."""
+"""The statements of JudgeStore, built once: building them anew costs more than running them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, select
 
-from tiewise.study.schema import judgements, judges, known, offers, undone
+from tiewise.study.schema import judgements, judges, known_groups, offers, undone
 
 _MINE = offers.c.judge == bindparam("judge_id")
 _OPEN = offers.c.closed.is_(None)
@@ -14,7 +14,11 @@ _OPEN = offers.c.closed.is_(None)
 JUDGE = select(judges.c.id, judges.c.language, judges.c.consent, judges.c.chose).where(
     judges.c.secret == bindparam("digest"), judges.c.withdrawn.is_(None)
 )
-KNOWN = select(known.c.group).where(known.c.judge == bindparam("judge_id")).order_by(known.c.group)
+KNOWN_GROUPS = (
+    select(known_groups.c.group)
+    .where(known_groups.c.judge == bindparam("judge_id"))
+    .order_by(known_groups.c.group)
+)
 OPEN_OFFER = select(offers.c.id, offers.c.left, offers.c.right, offers.c.kind).where(_MINE, _OPEN)
 ADD_OFFER = offers.insert()
 CLOSE_OFFER = (

@@ -1,97 +1,34 @@
-"""Every SQL statement there is, in the study's words; the same on SQLite and PostgreSQL."""
+"""JudgeStore: judges of a study, their offers and answers, in the database."""
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
-from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select, text
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy.exc import IntegrityError
 
-from tiewise.errors import InputError
-from tiewise.pairing.policies import Pick
+from tiewise.data.answers import ANSWERS, CODE_OF_STORED
+from tiewise.pairing.policies import OrderedPair
 from tiewise.study import judge_queries
-from tiewise.study.connection import connect, readers
+from tiewise.study.connection import Database, digest, now
 from tiewise.study.schema import (
-    bring_up_to_date,
-    erased,
+    erasures,
     invites,
     judgements,
     judges,
-    known,
-    meaning,
+    known_groups,
+    meanings,
     offers,
-    said,
+    signup_answers,
     undone,
 )
-from tiewise.study.values import History, Judge, Kind, NewJudge, Offer, Outcome, Progress, Said
-
-BEGIN = text("BEGIN IMMEDIATE")
+from tiewise.study.values import History, Judge, JudgeProgress, Kind, NewJudge, Offer, PastAnswer
 
 
-def digest(secret: str) -> str:
-    """What is kept of a secret."""
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def now() -> datetime:
-    """This moment, UTC."""
-    return datetime.now(UTC)
-
-
-class Store:
-    """The database of one study."""
-
-    def __init__(self, url: str) -> None:
-        self.engine = connect(url)
-        self._readers = readers(self.engine)
-        # Writers of one process queue here; SQLite would have them sleep and try again.
-        self._turn = Lock()
-        try:
-            with self.writing() as connection:
-                bring_up_to_date(connection)
-        except OperationalError as error:
-            raise InputError(
-                f"cannot open the database {self.engine.url.render_as_string()} "
-                f"({str(error.orig).splitlines()[0]}); is it there, and are we let in?"
-            ) from None
-
-    def close(self) -> None:
-        """Let go of every connection."""
-        self.engine.dispose()
-
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A connection for changes that are kept together, or not at all."""
-        if self.engine.dialect.name != "sqlite":
-            with self.engine.begin() as connection:
-                yield connection
-            return
-        with self._turn, self.engine.connect() as connection:
-            # From the first statement on: a reader that turns writer midway may be refused.
-            connection.execute(BEGIN)
-            try:
-                yield connection
-            except BaseException:
-                connection.rollback()
-                raise
-            connection.commit()
-
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A connection for questions, each answered by itself."""
-        with self._readers.connect() as connection:
-            yield connection
-
-    def is_well(self) -> bool:
-        """Whether the database answers."""
-        with self.reading() as connection:
-            return bool(connection.scalar(text("SELECT 1")) == 1)
+class JudgeStore(Database):
+    """Judges of one study, the pairs put before them, and their answers."""
 
     # Judges.
 
@@ -103,12 +40,12 @@ class Store:
             connection.execute(invites.insert(), rows)
         return codes
 
-    def may_come(self, code: str) -> bool:
+    def has_free_invite(self, code: str) -> bool:
         """Whether an invite code is good and nobody has used it."""
         with self.reading() as connection:
             return _free_invite(connection, code) is not None
 
-    def welcome(
+    def add_judge(
         self,
         *,
         consent: str,
@@ -134,7 +71,7 @@ class Store:
                 connection.execute(judges.insert().values(row))
                 answers = [{"judge": judge.id, "field": f, "value": v} for f, v in about.items()]
                 if answers:
-                    connection.execute(said.insert(), answers)
+                    connection.execute(signup_answers.insert(), answers)
         except IntegrityError:  # two came with one code at once, or one came twice
             return None
         return NewJudge(judge, secret)
@@ -145,48 +82,48 @@ class Store:
             row = connection.execute(judge_queries.JUDGE, {"digest": digest(secret)}).first()
         return None if row is None else Judge(*row)
 
-    def agree(self, judge: Judge, version: str) -> None:
+    def record_consent(self, judge: Judge, version: str) -> None:
         """The judge consents to another version of the text."""
         with self.writing() as connection:
             mine = judges.c.id == judge.id
             agreed = {"consent": version, "consented": now()}
             connection.execute(judges.update().where(mine).values(agreed))
 
-    def speak(self, judge: Judge, language: str) -> None:
+    def set_language(self, judge: Judge, language: str) -> None:
         """The judge goes on in another language."""
         with self.writing() as connection:
             mine = judges.c.id == judge.id
             connection.execute(judges.update().where(mine).values(language=language))
 
-    def know(self, judge: Judge, groups: Iterable[str]) -> None:
+    def set_groups(self, judge: Judge, groups: Iterable[str]) -> None:
         """The groups that a judge knows, in place of those said before.
 
         Where they change, the pair that is open is set aside: it may be of groups not known now.
         """
         rows = [{"judge": judge.id, "group": group} for group in sorted(set(groups))]
         with self.writing() as connection:
-            before = connection.scalars(judge_queries.KNOWN, {"judge_id": judge.id})
+            before = connection.scalars(judge_queries.KNOWN_GROUPS, {"judge_id": judge.id})
             if set(before) != {row["group"] for row in rows}:
                 _set_aside(connection, judge)
-            connection.execute(known.delete().where(known.c.judge == judge.id))
+            connection.execute(known_groups.delete().where(known_groups.c.judge == judge.id))
             if rows:
-                connection.execute(known.insert(), rows)
+                connection.execute(known_groups.insert(), rows)
             mine = judges.c.id == judge.id
             connection.execute(judges.update().where(mine).values(chose=True))
 
-    def knows(self, judge: Judge) -> tuple[str, ...]:
+    def groups_of(self, judge: Judge) -> tuple[str, ...]:
         """The groups that a judge knows."""
         with self.reading() as connection:
-            return tuple(connection.scalars(judge_queries.KNOWN, {"judge_id": judge.id}))
+            return tuple(connection.scalars(judge_queries.KNOWN_GROUPS, {"judge_id": judge.id}))
 
     def withdraw(self, judge: Judge, *, judgements_too: bool) -> int:
         """Erase what a judge said of themselves, and their judgements if they ask; how many."""
         with self.writing() as connection:
             gone = _erase_judgements(connection, judge) if judgements_too else 0
-            connection.execute(said.delete().where(said.c.judge == judge.id))
-            connection.execute(known.delete().where(known.c.judge == judge.id))
+            connection.execute(signup_answers.delete().where(signup_answers.c.judge == judge.id))
+            connection.execute(known_groups.delete().where(known_groups.c.judge == judge.id))
             row = {"judge": judge.id, "at": now(), "judgements": gone}
-            connection.execute(erased.insert().values(row))
+            connection.execute(erasures.insert().values(row))
             mine = judges.c.id == judge.id
             # The secret goes too: the link leads nowhere from here on.
             lost = {"withdrawn": now(), "secret": digest(secrets.token_hex(16))}
@@ -201,7 +138,7 @@ class Store:
             row = connection.execute(judge_queries.OPEN_OFFER, {"judge_id": judge.id}).first()
         return None if row is None else Offer(row.id, row.left, row.right, Kind(row.kind))
 
-    def offer(self, judge: Judge, pick: Pick, kind: Kind) -> Offer:
+    def offer(self, judge: Judge, pick: OrderedPair, kind: Kind) -> Offer:
         """Put a pair before a judge; where another worker was quicker, theirs stands."""
         try:
             with self.writing() as connection:
@@ -212,14 +149,14 @@ class Store:
                 return self.offer(judge, pick, kind)
             return there
 
-    def answer(self, judge: Judge, offer: int, outcome: Outcome) -> bool:
-        """Keep an answer; where this offer is not open to this judge nothing changes, and False."""
+    def answer(self, judge: Judge, offer: int, answer: int) -> bool:
+        """Store the code of an answer; False where the offer is not open to this judge."""
         at = now()
         which = {"offer_id": offer, "judge_id": judge.id, "at": at}
         with self.writing() as connection:
             if connection.execute(judge_queries.CLOSE_OFFER, which).rowcount != 1:
                 return False
-            row = {"offer": offer, "outcome": outcome.value, "answered": at}
+            row = {"offer": offer, "outcome": ANSWERS[answer].stored, "answered": at}
             connection.execute(judge_queries.ADD_JUDGEMENT, row)
         return True
 
@@ -237,10 +174,10 @@ class Store:
         """
         try:
             with self.writing() as connection:
-                standing = connection.execute(judge_queries.HISTORY, {"judge_id": judge.id}).all()
-                if not standing or of not in (None, len(standing)):
+                answers = connection.execute(judge_queries.HISTORY, {"judge_id": judge.id}).all()
+                if not answers or of not in (None, len(answers)):
                     return None
-                last = standing[-1]
+                last = answers[-1]
                 taken = {"judgement": last.judgement, "at": now()}
                 connection.execute(judge_queries.ADD_UNDONE, taken)
                 _set_aside(connection, judge)
@@ -252,9 +189,9 @@ class Store:
         """What a judge has answered and not taken back."""
         with self.reading() as connection:
             rows = connection.execute(judge_queries.HISTORY, {"judge_id": judge.id})
-            return History(tuple(Said(*row[:4]) for row in rows))
+            return History(tuple(_past_answer(row) for row in rows))
 
-    def progress(self, judge: Judge) -> Progress:
+    def progress(self, judge: Judge) -> JudgeProgress:
         """How far a judge is."""
         return self.history(judge).progress
 
@@ -267,33 +204,35 @@ class Store:
         """
         with self.writing() as connection:
             if connection.scalar(select(judgements.c.id).limit(1)) is None:
-                connection.execute(meaning.delete())
-            kept = dict(connection.execute(select(meaning.c.key, meaning.c.value)).all())
+                connection.execute(meanings.delete())
+            stored = dict(connection.execute(select(meanings.c.key, meanings.c.value)).all())
             fresh = [
-                {"key": k, "value": v, "since": now()} for k, v in current.items() if k not in kept
+                {"key": k, "value": v, "since": now()}
+                for k, v in current.items()
+                if k not in stored
             ]
             if fresh:
-                connection.execute(meaning.insert(), fresh)
-        return {k: (kept[k], v) for k, v in current.items() if k in kept and kept[k] != v}
+                connection.execute(meanings.insert(), fresh)
+        return {k: (stored[k], v) for k, v in current.items() if k in stored and stored[k] != v}
 
     # Everything, for exports and fits.
 
     def rows(self) -> Iterator[RowMapping]:
         """Every judgement with its offer, oldest first; `undone` is when it was taken back."""
-        wanted = judge_queries.all_judgements().order_by(judgements.c.id)
+        query = judge_queries.all_judgements().order_by(judgements.c.id)
         # In a transaction: row by row is how PostgreSQL hands out many, and only within one.
         with self.engine.connect() as connection:
-            yield from connection.execution_options(yield_per=5000).execute(wanted).mappings()
+            yield from connection.execution_options(yield_per=5000).execute(query).mappings()
 
-    def people(self) -> Iterator[RowMapping]:
+    def judge_rows(self) -> Iterator[RowMapping]:
         """Every judge, with how much they did."""
-        standing = judge_queries.all_judgements().where(undone.c.at.is_(None)).subquery()
+        answers = judge_queries.all_judgements().where(undone.c.at.is_(None)).subquery()
         made = (
-            select(standing.c.judge, func.count().label("judgements"))
-            .group_by(standing.c.judge)
+            select(answers.c.judge, func.count().label("judgements"))
+            .group_by(answers.c.judge)
             .subquery()
         )
-        wanted = (
+        query = (
             select(
                 judges.c.id, judges.c.language, judges.c.consent, judges.c.consented,
                 judges.c.withdrawn, func.coalesce(made.c.judgements, 0).label("judgements"),
@@ -302,21 +241,23 @@ class Store:
             .order_by(judges.c.consented, judges.c.id)
         )  # fmt: skip
         with self.reading() as connection:
-            yield from connection.execute(wanted).mappings()
+            yield from connection.execute(query).mappings()
 
-    def told(self) -> dict[str, dict[str, str]]:
+    def signup_answers(self) -> dict[str, dict[str, str]]:
         """What each judge said of themselves, by field."""
         out: dict[str, dict[str, str]] = {}
         with self.reading() as connection:
-            for judge, name, value in connection.execute(select(said)):
+            for judge, name, value in connection.execute(select(signup_answers)):
                 out.setdefault(judge, {})[name] = value
         return out
 
-    def groups_known(self) -> dict[str, list[str]]:
+    def groups_by_judge(self) -> dict[str, list[str]]:
         """The groups that each judge knows."""
         out: dict[str, list[str]] = {}
         with self.reading() as connection:
-            for judge, group in connection.execute(select(known).order_by(known.c.group)):
+            for judge, group in connection.execute(
+                select(known_groups).order_by(known_groups.c.group)
+            ):
                 out.setdefault(judge, []).append(group)
         return out
 
@@ -328,9 +269,9 @@ class Store:
     def erasures(self) -> Iterator[RowMapping]:
         """What was erased, when, for whom; not what it was."""
         with self.reading() as connection:
-            yield from connection.execute(select(erased).order_by(erased.c.id)).mappings()
+            yield from connection.execute(select(erasures).order_by(erasures.c.id)).mappings()
 
-    def bring_in(self, rows: Sequence[Mapping[str, Any]], *, consent: str) -> int:
+    def import_judgements(self, rows: Sequence[Mapping[str, Any]], *, consent: str) -> int:
         """Judgements from elsewhere: judge, left, right, outcome, and times where known."""
         with self.writing() as connection:
             for judge in sorted({row["judge"] for row in rows}):
@@ -351,19 +292,16 @@ class Store:
                 connection.execute(judgements.insert().values(value))
         return len(rows)
 
-    def back_up(self, path: str) -> None:
-        """A copy of the database as it is at this moment, while it is in use (SQLite)."""
-        if self.engine.dialect.name != "sqlite":
-            raise InputError("this study is on PostgreSQL; back it up with pg_dump")
-        with self.reading() as connection:
-            connection.execute(text("VACUUM INTO :path"), {"path": path})
-
 
 def _free_invite(connection: Connection, code: str) -> int | None:
     used = select(judges.c.id).where(judges.c.invite == invites.c.id).exists()
-    wanted = select(invites.c.id).where(invites.c.code == digest(code.strip().lower()), ~used)
-    found: int | None = connection.scalar(wanted)
-    return found
+    query = select(invites.c.id).where(invites.c.code == digest(code.strip().lower()), ~used)
+    invite: int | None = connection.scalar(query)
+    return invite
+
+
+def _past_answer(row: Any) -> PastAnswer:
+    return PastAnswer(row.left, row.right, row.kind, CODE_OF_STORED[row.outcome])
 
 
 def _set_aside(connection: Connection, judge: Judge) -> None:

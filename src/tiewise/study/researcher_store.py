@@ -1,6 +1,6 @@
-"""Who runs a study and what they did: the SQL of researchers, sessions, passes, phases, exclusions.
+"""ResearcherStore: researchers, sessions, tokens, phases, exclusions and the audit log.
 
-Every change leaves a row in `deeds`, in the same transaction.
+Every change is logged in the same transaction.
 """
 
 from __future__ import annotations
@@ -8,59 +8,37 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, RowMapping, func, select
 from sqlalchemy.exc import IntegrityError
 
 from tiewise.errors import InputError
-from tiewise.study.judge_store import Store, digest, now
+from tiewise.study.audit_log import latest_actions, log_action
+from tiewise.study.connection import digest, now
+from tiewise.study.judge_store import JudgeStore
 from tiewise.study.schema import (
-    deeds,
+    audit_log,
     exclusions,
     judges,
-    passes,
     phases,
     researchers,
     sessions,
+    tokens,
 )
+from tiewise.study.values import Phase, Researcher, TokenPurpose
 
-IDLE, LONGEST = timedelta(hours=12), timedelta(days=7)
+IDLE_LIMIT, SESSION_LIFETIME = timedelta(hours=12), timedelta(days=7)
 """A session ends when nobody has used it for so long, and after so long in any case."""
-ONCE = timedelta(days=3)
+SIGN_IN_LIFETIME = timedelta(days=3)
 """How long a one-time link can be used."""
 EXCLUDE = "exclude judge"
 
 
-class Phase(StrEnum):
-    """Whether judges may judge."""
+class ResearcherStore:
+    """Researchers of a study: their accounts, sessions and tokens, and what they decided."""
 
-    OPEN = "open"
-    PAUSED = "paused"
-    CLOSED = "closed"
-
-
-class Opens(StrEnum):
-    """What a pass is for: signing in once, the shared map, the interface for programs."""
-
-    SIGN_IN = "sign-in"
-    SHARE = "share"
-    API = "api"
-
-
-class Researcher(NamedTuple):
-    """Somebody who runs the study."""
-
-    id: int
-    name: str
-    has_password: bool
-
-
-class Ledger:
-    """Researchers of a study, and what they decided."""
-
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: JudgeStore) -> None:
         self._store = store
 
     # Researchers.
@@ -68,13 +46,16 @@ class Ledger:
     def researcher(self, name: str) -> Researcher | None:
         """The researcher of this name, unless removed."""
         with self._store.reading() as connection:
-            row = connection.execute(_WHO.where(researchers.c.name == name)).first()
+            row = connection.execute(_RESEARCHERS.where(researchers.c.name == name)).first()
         return None if row is None else _researcher(row)
 
     def researchers(self) -> list[Researcher]:
         """All who may sign in, oldest first."""
         with self._store.reading() as connection:
-            return [_researcher(row) for row in connection.execute(_WHO.order_by(researchers.c.id))]
+            return [
+                _researcher(row)
+                for row in connection.execute(_RESEARCHERS.order_by(researchers.c.id))
+            ]
 
     def add_researcher(self, name: str, *, by: Researcher | None = None) -> Researcher:
         """A new researcher; one who was removed comes back without their password."""
@@ -89,25 +70,25 @@ class Ledger:
             if connection.execute(researchers.update().where(*mine).values(back)).rowcount == 0:
                 row = {"name": tidy, "made": now()}
                 connection.execute(researchers.insert().values(row))
-            _do(connection, by, "add researcher", tidy)
-        found = self.researcher(tidy)
-        assert found is not None
-        return found
+            log_action(connection, by, "add researcher", tidy)
+        added = self.researcher(tidy)
+        assert added is not None
+        return added
 
     def can_sign_in(self) -> bool:
         """Whether anybody can: with a password, or because they are signed in now."""
         at = now()
-        theirs = (sessions.c.researcher == researchers.c.id, *_alive(at))
+        theirs = (sessions.c.researcher == researchers.c.id, *_is_open(at))
         there = select(sessions.c.secret).where(*theirs).exists()
-        wanted = _WHO.where(researchers.c.password.is_not(None) | there).limit(1)
+        query = _RESEARCHERS.where(researchers.c.password.is_not(None) | there).limit(1)
         with self._store.reading() as connection:
-            return connection.execute(wanted).first() is not None
+            return connection.execute(query).first() is not None
 
     def invite_researcher(self, name: str, *, by: Researcher | None = None) -> str:
         """The secret of a one-time link for a researcher, new or known."""
         tidy = " ".join(name.split())
         who = self.researcher(tidy) or self.add_researcher(tidy, by=by)
-        return self.make_pass(Opens.SIGN_IN, researcher=who, by=by)
+        return self.make_token(TokenPurpose.SIGN_IN, researcher=who, by=by)
 
     def remove_researcher(self, name: str, *, by: Researcher | None = None) -> bool:
         """End a researcher's sessions and links; False where there is none of this name."""
@@ -120,20 +101,20 @@ class Ledger:
             mine = researchers.c.id == there.id
             gone = {"removed": now(), "password": None}
             connection.execute(researchers.update().where(mine).values(gone))
-            for table in (sessions, passes):
+            for table in (sessions, tokens):
                 theirs = (table.c.researcher == there.id, table.c.ended.is_(None))
                 connection.execute(table.update().where(*theirs).values(ended=now()))
-            _do(connection, by, "remove researcher", name)
+            log_action(connection, by, "remove researcher", name)
         return True
 
     def password_hash(self, name: str) -> str | None:
         """The hash of a researcher's password, where there is one."""
-        wanted = select(researchers.c.password).where(
+        query = select(researchers.c.password).where(
             researchers.c.name == name, researchers.c.removed.is_(None)
         )
         with self._store.reading() as connection:
-            found: str | None = connection.scalar(wanted)
-        return found
+            hashed: str | None = connection.scalar(query)
+        return hashed
 
     def set_password(
         self, researcher: Researcher, hashed: str | None, *, quiet: bool = False
@@ -143,7 +124,7 @@ class Ledger:
             mine = researchers.c.id == researcher.id
             connection.execute(researchers.update().where(mine).values(password=hashed))
             if not quiet:
-                _do(connection, researcher, "change password", researcher.name)
+                log_action(connection, researcher, "change password", researcher.name)
 
     # Sessions.
 
@@ -153,19 +134,19 @@ class Ledger:
         row = {"secret": digest(secret), "researcher": researcher.id, "begun": now(), "seen": now()}
         with self._store.writing() as connection:
             connection.execute(sessions.insert().values(row))
-            _do(connection, researcher, "sign in", researcher.name)
+            log_action(connection, researcher, "sign in", researcher.name)
         return secret
 
     def session(self, secret: str) -> Researcher | None:
         """Whose session this is, if it has not ended or grown too old."""
         at = now()
-        wanted = (
-            _WHO.add_columns(sessions.c.seen)
+        query = (
+            _RESEARCHERS.add_columns(sessions.c.seen)
             .join(sessions, sessions.c.researcher == researchers.c.id)
-            .where(sessions.c.secret == digest(secret), *_alive(at))
+            .where(sessions.c.secret == digest(secret), *_is_open(at))
         )
         with self._store.reading() as connection:
-            row = connection.execute(wanted).first()
+            row = connection.execute(query).first()
         if row is None:
             return None
         # To the minute is enough, and spares a write on every look.
@@ -184,79 +165,79 @@ class Ledger:
     def sign_out_others(self, researcher: Researcher, secret: str) -> None:
         """End every session of a researcher but this one, and their links that nobody used."""
         with self._store.writing() as connection:
-            for table in (sessions, passes):
+            for table in (sessions, tokens):
                 others = (
                     table.c.researcher == researcher.id, table.c.secret != digest(secret),
                     table.c.ended.is_(None),
                 )  # fmt: skip
                 connection.execute(table.update().where(*others).values(ended=now()))
 
-    # Passes.
+    # Tokens.
 
-    def make_pass(
+    def make_token(
         self,
-        opens: Opens,
+        purpose: TokenPurpose,
         *,
         label: str = "",
         researcher: Researcher | None = None,
         by: Researcher | None = None,
         lasts: timedelta | None = None,
     ) -> str:
-        """A new secret that opens something; for signing in, `researcher` is whom."""
+        """The secret of a new token; for signing in, `researcher` is whom."""
         secret = secrets.token_hex(16)
-        ends = lasts or (ONCE if opens == Opens.SIGN_IN else None)
+        ends = lasts or (SIGN_IN_LIFETIME if purpose == TokenPurpose.SIGN_IN else None)
         row = {
-            "secret": digest(secret), "opens": opens.value, "label": label, "made": now(),
+            "secret": digest(secret), "opens": purpose.value, "label": label, "made": now(),
             "researcher": researcher.id if researcher else None,
             "until": now() + ends if ends else None,
         }  # fmt: skip
         with self._store.writing() as connection:
-            connection.execute(passes.insert().values(row))
-            _do(
+            connection.execute(tokens.insert().values(row))
+            log_action(
                 connection,
                 by,
-                f"make {opens} link",
+                f"make {purpose} link",
                 label or (researcher.name if researcher else ""),
             )
         return secret
 
-    def may_open(self, secret: str, opens: Opens) -> bool:
-        """Whether a pass is good for this now."""
+    def is_valid_token(self, secret: str, purpose: TokenPurpose) -> bool:
+        """Whether a token is valid for this purpose now."""
         with self._store.reading() as connection:
-            return connection.execute(_valid(secret, opens)).first() is not None
+            return connection.execute(_token(secret, purpose)).first() is not None
 
-    def use_sign_in(self, secret: str) -> Researcher | None:
+    def use_sign_in_token(self, secret: str) -> Researcher | None:
         """Use a one-time link up: the researcher it is for, or None where it is no good."""
         with self._store.writing() as connection:
-            row = connection.execute(_valid(secret, Opens.SIGN_IN)).first()
+            row = connection.execute(_token(secret, TokenPurpose.SIGN_IN)).first()
             if row is None:
                 return None
-            mine = (passes.c.id == row.id, passes.c.ended.is_(None))
-            if connection.execute(passes.update().where(*mine).values(ended=now())).rowcount != 1:
+            mine = (tokens.c.id == row.id, tokens.c.ended.is_(None))
+            if connection.execute(tokens.update().where(*mine).values(ended=now())).rowcount != 1:
                 return None
-            who = connection.execute(_WHO.where(researchers.c.id == row.researcher)).first()
+            who = connection.execute(_RESEARCHERS.where(researchers.c.id == row.researcher)).first()
         return None if who is None else _researcher(who)
 
-    def passes(self, opens: Opens) -> list[RowMapping]:
-        """The passes of a kind that are still good: id, label, made, until."""
-        wanted = (
-            select(passes.c.id, passes.c.label, passes.c.made, passes.c.until)
-            .where(passes.c.opens == opens.value, *_good())
-            .order_by(passes.c.id)
+    def tokens(self, purpose: TokenPurpose) -> list[RowMapping]:
+        """The tokens for a purpose that are still valid: id, label, made, until."""
+        query = (
+            select(tokens.c.id, tokens.c.label, tokens.c.made, tokens.c.until)
+            .where(tokens.c.opens == purpose.value, *_is_valid())
+            .order_by(tokens.c.id)
         )
         with self._store.reading() as connection:
-            return list(connection.execute(wanted).mappings())
+            return list(connection.execute(query).mappings())
 
-    def end_pass(self, which: int, *, by: Researcher | None = None) -> bool:
-        """End a pass; False where there is none that is good."""
+    def revoke_token(self, which: int, *, by: Researcher | None = None) -> bool:
+        """Revoke a token; False where there is no valid one."""
         with self._store.writing() as connection:
             row = connection.execute(
-                select(passes.c.label, passes.c.opens).where(passes.c.id == which, *_good())
+                select(tokens.c.label, tokens.c.opens).where(tokens.c.id == which, *_is_valid())
             ).first()
             if row is None:
                 return False
-            connection.execute(passes.update().where(passes.c.id == which).values(ended=now()))
-            _do(connection, by, f"end {row.opens} link", row.label)
+            connection.execute(tokens.update().where(tokens.c.id == which).values(ended=now()))
+            log_action(connection, by, f"end {row.opens} link", row.label)
         return True
 
     # Phases.
@@ -273,34 +254,34 @@ class Ledger:
             return
         with self._store.writing() as connection:
             connection.execute(phases.insert().values(phase=phase.value, at=now()))
-            _do(connection, by, "set phase", phase.value, why)
+            log_action(connection, by, "set phase", phase.value, why)
 
     # Exclusions.
 
     def excluded(self) -> dict[str, str]:
         """The judges who do not count now, each with the reason."""
         with self._store.reading() as connection:
-            return excluded(connection)
+            return read_exclusions(connection)
 
-    def left_out(self) -> list[RowMapping]:
+    def exclusions(self) -> list[RowMapping]:
         """The judges who do not count now, latest first: judge, reason, at, and by whom (name)."""
         last = select(func.max(exclusions.c.id)).group_by(exclusions.c.judge)
         done = (
-            select(deeds.c.about, func.max(deeds.c.id).label("id"))
-            .where(deeds.c.what == EXCLUDE)
-            .group_by(deeds.c.about)
+            select(audit_log.c.about, func.max(audit_log.c.id).label("id"))
+            .where(audit_log.c.what == EXCLUDE)
+            .group_by(audit_log.c.about)
             .subquery()
         )
-        wanted = (
+        query = (
             select(exclusions.c.judge, exclusions.c.reason, exclusions.c.at, researchers.c.name)
             .join(done, done.c.about == exclusions.c.judge, isouter=True)
-            .join(deeds, deeds.c.id == done.c.id, isouter=True)
-            .join(researchers, researchers.c.id == deeds.c.researcher, isouter=True)
+            .join(audit_log, audit_log.c.id == done.c.id, isouter=True)
+            .join(researchers, researchers.c.id == audit_log.c.researcher, isouter=True)
             .where(exclusions.c.id.in_(last), exclusions.c.excluded)
             .order_by(exclusions.c.id.desc())
         )
         with self._store.reading() as connection:
-            return list(connection.execute(wanted).mappings())
+            return list(connection.execute(query).mappings())
 
     def exclude(self, judge: str, reason: str, *, by: Researcher | None = None) -> None:
         """Leave a judge's judgements out of fits from now on; they stay where they are."""
@@ -322,43 +303,37 @@ class Ledger:
                 known = select(judges.c.id).where(judges.c.id == judge)
                 if "\0" in judge or connection.scalar(known) is None:
                     raise InputError(f"there is no judge {judge!r} in this study")
-                if (judge in excluded(connection)) == leave_out:
+                if (judge in read_exclusions(connection)) == leave_out:
                     return
                 connection.execute(exclusions.insert().values(row))
                 what = EXCLUDE if leave_out else "include judge"
-                _do(connection, by, what, judge, reason)
+                log_action(connection, by, what, judge, reason)
         except IntegrityError:
             raise InputError(f"there is no judge {judge!r} in this study") from None
 
-    # The trail.
+    # Audit log.
 
-    def note(self, what: str, about: str = "", *, by: Researcher | None = None) -> None:
-        """Keep that somebody did something, such as a download."""
+    def log(self, what: str, about: str = "", *, by: Researcher | None = None) -> None:
+        """Log an action that changes nothing else, such as a download."""
         with self._store.writing() as connection:
-            _do(connection, by, what, about)
+            log_action(connection, by, what, about)
 
-    def deeds(self, most: int = 500) -> Iterator[RowMapping]:
-        """What was done, latest first: at, name (None for the command line), what, about, why."""
-        wanted = (
-            select(deeds.c.at, researchers.c.name, deeds.c.what, deeds.c.about, deeds.c.why)
-            .join(researchers, researchers.c.id == deeds.c.researcher, isouter=True)
-            .order_by(deeds.c.id.desc())
-            .limit(most)
-        )
+    def audit_log(self, most: int = 500) -> Iterator[RowMapping]:
+        """Actions, latest first: at, name (None for the command line), what, about, why."""
         with self._store.reading() as connection:
-            yield from connection.execute(wanted).mappings()
+            yield from connection.execute(latest_actions(most)).mappings()
 
 
-def excluded(connection: Connection) -> dict[str, str]:
+def read_exclusions(connection: Connection) -> dict[str, str]:
     """The judges whose last row says that they are left out."""
     last = select(func.max(exclusions.c.id)).group_by(exclusions.c.judge)
-    wanted = select(exclusions.c.judge, exclusions.c.reason).where(
+    query = select(exclusions.c.judge, exclusions.c.reason).where(
         exclusions.c.id.in_(last), exclusions.c.excluded
     )
-    return dict(tuple(row) for row in connection.execute(wanted))
+    return dict(tuple(row) for row in connection.execute(query))
 
 
-_WHO = select(
+_RESEARCHERS = select(
     researchers.c.id, researchers.c.name, researchers.c.password.is_not(None).label("has_password")
 ).where(researchers.c.removed.is_(None))
 
@@ -367,29 +342,16 @@ def _researcher(row: Any) -> Researcher:
     return Researcher(row.id, row.name, bool(row.has_password))
 
 
-def _alive(at: datetime) -> tuple[Any, ...]:
-    since = (sessions.c.seen > at - IDLE, sessions.c.begun > at - LONGEST)
+def _is_open(at: datetime) -> tuple[Any, ...]:
+    since = (sessions.c.seen > at - IDLE_LIMIT, sessions.c.begun > at - SESSION_LIFETIME)
     return sessions.c.ended.is_(None), *since
 
 
-def _good() -> tuple[Any, ...]:
-    return passes.c.ended.is_(None), passes.c.until.is_(None) | (passes.c.until > now())
+def _is_valid() -> tuple[Any, ...]:
+    return tokens.c.ended.is_(None), tokens.c.until.is_(None) | (tokens.c.until > now())
 
 
-def _valid(secret: str, opens: Opens) -> Any:
-    return select(passes.c.id, passes.c.researcher).where(
-        passes.c.secret == digest(secret), passes.c.opens == opens.value, *_good()
+def _token(secret: str, purpose: TokenPurpose) -> Any:
+    return select(tokens.c.id, tokens.c.researcher).where(
+        tokens.c.secret == digest(secret), tokens.c.opens == purpose.value, *_is_valid()
     )
-
-
-def _do(
-    connection: Connection, by: Researcher | None, what: str, about: str, why: str = ""
-) -> None:
-    row = {
-        "at": now(),
-        "researcher": by.id if by else None,
-        "what": what,
-        "about": about,
-        "why": why,
-    }
-    connection.execute(deeds.insert().values(row))

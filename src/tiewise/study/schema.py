@@ -1,4 +1,4 @@
-"""The tables of a study, and how a database of an older version is brought up to date.
+"""The tables of a study's database, and its migrations.
 
 Judgements are only ever added: an undo is a row of its own, and a judgement is erased only when its
 judge withdraws it, which leaves a row in `erased`. Times are UTC.
@@ -7,6 +7,7 @@ judge withdraws it, which leaves a row in `erased`. Times are UTC.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,13 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    text,
 )
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 metadata = MetaData()
+MIGRATIONS = Path(__file__).parent / "migrations"
+REVISION = text("SELECT version_num FROM alembic_version")
 
 
 class Utc(TypeDecorator[datetime]):
@@ -67,14 +72,14 @@ invites = Table(
 )  # fmt: skip
 
 # What a judge said of themselves. Erased when they withdraw.
-said = Table(
+signup_answers = Table(
     "said", metadata,
     Column("judge", ForeignKey("judges.id"), primary_key=True),
     Column("field", String(64), primary_key=True),
     Column("value", Text, nullable=False),
 )  # fmt: skip
 
-known = Table(
+known_groups = Table(
     "known", metadata,
     Column("judge", ForeignKey("judges.id"), primary_key=True),
     Column("group", Text, primary_key=True),
@@ -111,7 +116,7 @@ undone = Table(
     Column("at", Utc, nullable=False),
 )  # fmt: skip
 
-erased = Table(
+erasures = Table(
     "erased", metadata,
     Column("id", Integer, primary_key=True),
     Column("judge", String(64), nullable=False),
@@ -120,7 +125,7 @@ erased = Table(
 )  # fmt: skip
 
 # What the answers given so far depend on, as it stood when the first was given.
-meaning = Table(
+meanings = Table(
     "meaning", metadata,
     Column("key", String(64), primary_key=True),
     Column("value", Text, nullable=False),
@@ -146,8 +151,8 @@ sessions = Table(
     Column("ended", Utc),
 )  # fmt: skip
 
-# What a secret opens: a researcher's way in, once; a shared map; the interface for programs.
-passes = Table(
+# Tokens: to sign in once, for a shared map, for the interface for programs.
+tokens = Table(
     "passes", metadata,
     Column("id", Integer, primary_key=True),
     Column("secret", String(64), nullable=False, unique=True),
@@ -159,8 +164,8 @@ passes = Table(
     Column("ended", Utc),
 )  # fmt: skip
 
-# What researchers did. Rows are only ever added.
-deeds = Table(
+# The audit log: what researchers did. Rows are only ever added.
+audit_log = Table(
     "deeds", metadata,
     Column("id", Integer, primary_key=True),
     Column("at", Utc, nullable=False),
@@ -170,7 +175,7 @@ deeds = Table(
     Column("why", Text, nullable=False),
 )  # fmt: skip
 
-# Whether judges may judge, and whose judgements count: the last row has the word.
+# Whether judges may judge, and whose judgements count: the last row counts.
 phases = Table(
     "phases", metadata,
     Column("id", Integer, primary_key=True),
@@ -199,7 +204,7 @@ snapshots = Table(
 )  # fmt: skip
 
 # What is known now and need not be kept: one row for each thing.
-current = Table(
+current_values = Table(
     "current", metadata,
     Column("key", String(32), primary_key=True),
     Column("made", Utc, nullable=False),
@@ -215,12 +220,26 @@ leases = Table(
 )  # fmt: skip
 
 
-def bring_up_to_date(connection: Connection) -> None:
-    """Run the migrations that this database has not seen yet."""
+def needs_migration(connection: Connection) -> bool:
+    """Whether a database is empty or of another version; one query, and Alembic is not loaded."""
+    try:
+        return bool(connection.scalar(REVISION) != newest_revision())
+    except (OperationalError, ProgrammingError):  # there is no such table yet
+        return True
+
+
+@cache
+def newest_revision() -> str:
+    """The newest revision that is known; files of migrations begin with theirs."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
+def migrate(connection: Connection) -> None:
+    """Run the migrations that this database does not have yet."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from tiewise.errors import InputError
-from tiewise.pairing.policies import POLICIES
+from tiewise.pairing import POLICIES
+from tiewise.pairing.policies import load_policy
 
 LANGUAGES = ("en", "ar")
 FIELD_KINDS = ("text", "number", "choice")
@@ -21,14 +22,14 @@ class Problem(NamedTuple):
     """What is wrong with a key of the settings, and the way out."""
 
     key: str
-    says: str
+    message: str
 
     def __str__(self) -> str:
-        return f"{self.key}: {self.says}"
+        return f"{self.key}: {self.message}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class About:
+class StudySettings:
     """`[study]`: what is asked, and of whom how much."""
 
     title: str
@@ -47,8 +48,8 @@ class About:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
-    """`[answers]`: the four answers; an empty wording is that of the language."""
+class AnswerSettings:
+    """`[answers]`: which are offered, and their wordings; an empty one is that of the language."""
 
     ties: bool = True
     skips: bool = True
@@ -59,7 +60,7 @@ class Answers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Consent:
+class ConsentSettings:
     """`[consent]`: what a judge agrees to; a new text needs a new version."""
 
     version: str = "1"
@@ -78,7 +79,7 @@ class SignUpField:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judges:
+class JudgeSettings:
     """`[judges]`: who may judge, and what they are asked."""
 
     invited_only: bool = False
@@ -86,7 +87,7 @@ class Judges:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pairing:
+class PairingSettings:
     """`[pairing]`: which pairs are shown."""
 
     policy: str = "uniform"
@@ -94,9 +95,14 @@ class Pairing:
     practice: int = 0
     repeats: float = 0.0
 
+    @property
+    def adaptive(self) -> bool:
+        """Whether the policy depends on what was answered so far."""
+        return load_policy(self.policy).needs_state
+
 
 @dataclass(frozen=True, kw_only=True)
-class Support:
+class SupportSettings:
     """`[support]`: help that is one tap away, and where the quick exit leads."""
 
     contacts: tuple[str, ...] = ()
@@ -107,23 +113,26 @@ class Support:
 class Settings:
     """The whole of `study.toml`. `translations` holds other languages' words by their keys."""
 
-    study: About
-    answers: Answers = field(default_factory=Answers)
-    consent: Consent = field(default_factory=Consent)
-    judges: Judges = field(default_factory=Judges)
-    pairing: Pairing = field(default_factory=Pairing)
-    support: Support = field(default_factory=Support)
+    study: StudySettings
+    answers: AnswerSettings = field(default_factory=AnswerSettings)
+    consent: ConsentSettings = field(default_factory=ConsentSettings)
+    judges: JudgeSettings = field(default_factory=JudgeSettings)
+    pairing: PairingSettings = field(default_factory=PairingSettings)
+    support: SupportSettings = field(default_factory=SupportSettings)
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def word(self, key: str, language: str) -> str:
         """A wording such as `study.question` in a language, else as it stands."""
-        said = self.translations.get(language, {}).get(key.replace(".", "_"))
+        translation = self.translations.get(language, {}).get(key.replace(".", "_"))
         table, name = key.split(".")
-        return said or str(getattr(getattr(self, table), name))
+        return translation or str(getattr(getattr(self, table), name))
 
-    def label(self, asked: SignUpField, language: str) -> str:
+    def label(self, sign_up_field: SignUpField, language: str) -> str:
         """What a sign-up field is called in a language, else as it stands."""
-        return self.translations.get(language, {}).get(f"{FIELD}{asked.name}") or asked.label
+        return (
+            self.translations.get(language, {}).get(f"{FIELD}{sign_up_field.name}")
+            or sign_up_field.label
+        )
 
     def meaning(self) -> dict[str, str]:
         """What the answers already given depend on, and so must not change under them."""
@@ -135,8 +144,8 @@ class Settings:
 
 
 TRANSLATED = (
-    "study_title", "study_question", "study_welcome", "study_kept", "answers_left",
-    "answers_right", "answers_tie", "answers_skip", "consent_text",
+    "study_title", "study_question", "study_welcome", "study_kept",
+    *(f"answers_{one.name}" for one in fields(AnswerSettings) if one.default == ""), "consent_text",
 )  # fmt: skip
 FIELD = "field_"
 """Before the name of a sign-up field: its label in another language."""
@@ -144,13 +153,13 @@ FIELD = "field_"
 
 def read_settings(path: Path) -> Settings:
     """The settings in a file; the first fault is refused, and how many more there are."""
-    said = read_toml(path)
-    found = problems(said)
-    if found:
-        more = f" ({len(found) - 1} more; see `tiewise check`)" if len(found) > 1 else ""
-        raise InputError(f"{path}: {found[0]}{more}")
-    made: Settings = _built(Settings, said)
-    return made
+    tables = read_toml(path)
+    faults = problems(tables)
+    if faults:
+        more = f" ({len(faults) - 1} more; see `tiewise check`)" if len(faults) > 1 else ""
+        raise InputError(f"{path}: {faults[0]}{more}")
+    settings: Settings = _build(Settings, tables)
+    return settings
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -168,26 +177,26 @@ def read_toml(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def problems(said: Mapping[str, Any]) -> list[Problem]:
+def problems(tables: Mapping[str, Any]) -> list[Problem]:
     """Everything that is wrong, key by key: unknown and missing keys, kinds, then values."""
-    found = list(_misfits(Settings, said, ""))
-    return found or list(_faults(_built(Settings, said)))
+    mistyped = list(_type_problems(Settings, tables, ""))
+    return mistyped or list(_value_problems(_build(Settings, tables)))
 
 
 # Kinds: what a key must be, read from the dataclasses themselves.
 
 
-def _misfits(kind: type, said: Mapping[str, Any], at: str) -> Iterator[Problem]:
+def _type_problems(kind: type, table: Mapping[str, Any], at: str) -> Iterator[Problem]:
     hints = get_type_hints(kind)
     known = {one.name: one for one in fields(kind)}
-    for key in said:
+    for key in table:
         if key not in known:
             near = get_close_matches(key, known, 1)
             guess = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
             yield Problem(at + key, f"no such key; {guess}")
     for name, one in known.items():
-        if name in said:
-            yield from _misfit(hints[name], said[name], at + name)
+        if name in table:
+            yield from _value_type_problems(hints[name], table[name], at + name)
         elif _required(one):
             yield Problem(at + name, "missing; a study cannot do without it")
 
@@ -196,10 +205,10 @@ def _required(one: Field[Any]) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
 
 
-def _misfit(hint: Any, value: Any, at: str) -> Iterator[Problem]:
+def _value_type_problems(hint: Any, value: Any, at: str) -> Iterator[Problem]:
     if isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
         if isinstance(value, Mapping):
-            yield from _misfits(hint, value, f"{at}.")
+            yield from _type_problems(hint, value, f"{at}.")
         else:
             yield Problem(at, f"a table [{at}] was expected, not {value!r}")
     elif get_origin(hint) is tuple:
@@ -207,23 +216,28 @@ def _misfit(hint: Any, value: Any, at: str) -> Iterator[Problem]:
             yield Problem(at, f"a list in [brackets] was expected, not {value!r}")
             return
         for k, part in enumerate(value):
-            yield from _misfit(get_args(hint)[0], part, f"{at}[{k + 1}]")
+            yield from _value_type_problems(get_args(hint)[0], part, f"{at}[{k + 1}]")
     elif get_origin(hint) is not None:  # the translations, by language
-        yield from _untranslated(value, at)
-    elif not _is(value, hint):
-        yield Problem(at, f"{_SPOKEN[hint]} was expected, not {value!r}")
+        yield from _translation_problems(value, at)
+    elif not _has_type(value, hint):
+        yield Problem(at, f"{_TYPE_WORDS[hint]} was expected, not {value!r}")
 
 
-_SPOKEN = {str: "text in quotes", int: "a whole number", float: "a number", bool: "true or false"}
+_TYPE_WORDS = {
+    str: "text in quotes",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
 
 
-def _is(value: Any, kind: type) -> bool:
+def _has_type(value: Any, kind: type) -> bool:
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-def _untranslated(value: Any, at: str) -> Iterator[Problem]:
+def _translation_problems(value: Any, at: str) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
         yield Problem(at, f"tables such as [{at}.ar] were expected, not {value!r}")
         return
@@ -241,24 +255,24 @@ def _untranslated(value: Any, at: str) -> Iterator[Problem]:
                     yield Problem(f"{at}.{language}.{key}", f"text was expected, not {word!r}")
 
 
-def _built(kind: type, said: Mapping[str, Any]) -> Any:
+def _build(kind: type, table: Mapping[str, Any]) -> Any:
     hints = get_type_hints(kind)
-    return kind(**{key: _made(hints[key], value) for key, value in said.items()})
+    return kind(**{key: _build_value(hints[key], value) for key, value in table.items()})
 
 
-def _made(hint: Any, value: Any) -> Any:
+def _build_value(hint: Any, value: Any) -> Any:
     if isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
-        return _built(hint, value)
+        return _build(hint, value)
     if get_origin(hint) is tuple:
-        return tuple(_made(get_args(hint)[0], part) for part in value)
+        return tuple(_build_value(get_args(hint)[0], part) for part in value)
     return value
 
 
 # Values: what a key of the right kind may still not be.
 
 
-def _faults(made: Settings) -> Iterator[Problem]:
-    study, pairing = made.study, made.pairing
+def _value_problems(settings: Settings) -> Iterator[Problem]:
+    study, pairing = settings.study, settings.pairing
     for key in ("title", "question", "noun"):
         if not getattr(study, key).strip():
             yield Problem(f"study.{key}", "empty; judges would not know what is meant")
@@ -273,7 +287,7 @@ def _faults(made: Settings) -> Iterator[Problem]:
     for language in study.languages:
         if language not in LANGUAGES:
             yield Problem("study.languages", f"{language!r}; there are {', '.join(LANGUAGES)}")
-    if not made.consent.version.strip():
+    if not settings.consent.version.strip():
         yield Problem("consent.version", "empty; it is kept with every judge's consent")
     if pairing.policy not in POLICIES:
         yield Problem("pairing.policy", f"{pairing.policy!r}; there are {', '.join(POLICIES)}")
@@ -283,19 +297,19 @@ def _faults(made: Settings) -> Iterator[Problem]:
         yield Problem("pairing.practice", f"{pairing.practice}; from 0 to 20 pairs")
     if not 0 <= pairing.repeats <= 0.5:
         yield Problem("pairing.repeats", f"{pairing.repeats}; a share from 0 to 0.5")
-    if urlsplit(made.support.exit).scheme not in ("http", "https"):
-        yield Problem("support.exit", f"{made.support.exit!r}; an address with https://")
-    yield from _field_faults(made.judges.fields)
-    named = {FIELD + one.name for one in made.judges.fields}
-    for language, words in made.translations.items():
+    if urlsplit(settings.support.exit).scheme not in ("http", "https"):
+        yield Problem("support.exit", f"{settings.support.exit!r}; an address with https://")
+    yield from _field_problems(settings.judges.fields)
+    named = {FIELD + one.name for one in settings.judges.fields}
+    for language, words in settings.translations.items():
         for key in words:
             if key.startswith(FIELD) and key not in named:
                 yield Problem(f"translations.{language}.{key}", "no sign-up field has this name")
 
 
-def _field_faults(asked: tuple[SignUpField, ...]) -> Iterator[Problem]:
-    names = [one.name for one in asked]
-    for k, one in enumerate(asked):
+def _field_problems(sign_up_fields: tuple[SignUpField, ...]) -> Iterator[Problem]:
+    names = [one.name for one in sign_up_fields]
+    for k, one in enumerate(sign_up_fields):
         at = f"judges.fields[{k + 1}]"
         if not one.name.isidentifier():
             yield Problem(f"{at}.name", f"{one.name!r}; letters, digits and _ only")

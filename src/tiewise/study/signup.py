@@ -1,4 +1,4 @@
-"""What a new judge tells of themselves, checked against what the study asks."""
+"""The sign-up form of a judge, checked against the fields of the study."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from typing import NamedTuple
 
 from tiewise.study.settings import SignUpField
 
-LONGEST = 500
-LARGEST = 1e15
+MAX_LENGTH = 500
+MAX_NUMBER = 1e15
 
 
-class Fault(NamedTuple):
+class SignUpFault(NamedTuple):
     """A field that cannot stay as it is, and why: missing, choice, number or long."""
 
     field: str
     why: str
 
 
-class Told(NamedTuple):
+class SignUpAnswers(NamedTuple):
     """What can be kept of a form, and what cannot."""
 
     answers: dict[str, str]
-    faults: list[Fault]
+    faults: list[SignUpFault]
 
 
-def read_answers(asked: Sequence[SignUpField], given: Mapping[str, str]) -> Told:
-    """The answers to the fields that a study asks for; whatever else was given is not read."""
-    told = Told({}, [])
-    for one in asked:
-        value = tidy(given.get(one.name, ""))
+def read_answers(fields: Sequence[SignUpField], form: Mapping[str, str]) -> SignUpAnswers:
+    """The answers to the fields that a study asks for; whatever else is in the form is not read."""
+    read = SignUpAnswers({}, [])
+    for one in fields:
+        value = clean_line(form.get(one.name, ""))
         why = _fault(one, value)
         if why:
-            told.faults.append(Fault(one.name, why))
+            read.faults.append(SignUpFault(one.name, why))
         elif value:
-            told.answers[one.name] = _plain_number(value) if one.kind == "number" else value
-    return told
+            read.answers[one.name] = _plain_number(value) if one.kind == "number" else value
+    return read
 
 
-def tidy(text: str) -> str:
+def clean_line(text: str) -> str:
     """A line of text without control letters, which a database need not take."""
-    kept = (" " if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
-    return " ".join("".join(kept).split())
+    letters = (" " if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
+    return " ".join("".join(letters).split())
 
 
 def _fault(one: SignUpField, value: str) -> str:
     if not value:
         return "missing" if one.required else ""
-    if len(value) > LONGEST:
+    if len(value) > MAX_LENGTH:
         return "long"
     if one.kind == "choice" and value not in one.choices:
         return "choice"
@@ -64,7 +64,7 @@ def _number(value: str) -> float | None:
         number = float(value)
     except ValueError:
         return None
-    return number if math.isfinite(number) and abs(number) < LARGEST else None
+    return number if math.isfinite(number) and abs(number) < MAX_NUMBER else None
 
 
 def _plain_number(value: str) -> str:

@@ -1,4 +1,4 @@
-"""The posterior as it was found while judgements came in: SQL of snapshots, and who makes them."""
+"""SnapshotStore: posteriors while judgements come in, what is current beside them, and leases."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import IntegrityError
 
-from tiewise.study.judge_store import Store, now
+from tiewise.study.connection import now
+from tiewise.study.judge_store import JudgeStore
 from tiewise.study.schema import (
-    current,
-    erased,
+    current_values,
+    erasures,
     exclusions,
     judgements,
     leases,
@@ -24,13 +25,13 @@ from tiewise.study.schema import (
     undone,
 )
 
-MOST = 240
-"""Snapshots kept at most, spread over the comparisons of the study."""
+MAX_SNAPSHOTS = 240
+"""Snapshots stored at most, spread over the comparisons of the study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A posterior in figures: when, from which judgements, and what was found."""
+    """A posterior in figures: when, from which judgements, and the figures."""
 
     id: int
     made: datetime
@@ -42,40 +43,40 @@ class Snapshot:
     """What `web/live/worker.py` wrote; docs/live.md has its keys."""
 
 
-class Snapshots:
+class SnapshotStore:
     """What the live worker of a study writes and everybody else reads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: JudgeStore) -> None:
         self._store = store
 
     def pulse(self) -> str:
         """Changes whenever judgements that count may have changed; cheap to ask for."""
-        wanted = select(
+        query = select(
             select(func.max(judgements.c.id)).scalar_subquery(),
             # PostgreSQL hands out numbers before it commits: a lower one may come to light later.
             select(func.count()).select_from(judgements).scalar_subquery(),
             select(func.count()).select_from(undone).scalar_subquery(),
-            select(func.max(erased.c.id)).scalar_subquery(),
+            select(func.max(erasures.c.id)).scalar_subquery(),
             select(func.max(exclusions.c.id)).scalar_subquery(),
         )
         with self._store.reading() as connection:
-            return ".".join(str(part or 0) for part in connection.execute(wanted).one())
+            return ".".join(str(part or 0) for part in connection.execute(query).one())
 
     # Judgements, as the worker reads them.
 
     def judgements_after(self, number: int) -> Sequence[Any]:
         """Judgements with higher numbers than this one, oldest first."""
-        wanted = _JUDGEMENTS.where(judgements.c.id > number).order_by(judgements.c.id)
+        query = _JUDGEMENTS.where(judgements.c.id > number).order_by(judgements.c.id)
         with self._store.reading() as connection:
-            return connection.execute(wanted).all()
+            return connection.execute(query).all()
 
     def judgements_up_to(self, number: int) -> int:
         """How many judgements there are with numbers up to this one."""
-        wanted = select(func.count()).select_from(judgements).where(judgements.c.id <= number)
+        query = select(func.count()).select_from(judgements).where(judgements.c.id <= number)
         with self._store.reading() as connection:
-            return connection.scalar(wanted) or 0
+            return connection.scalar(query) or 0
 
-    def taken_back(self) -> Sequence[int]:
+    def undone_ids(self) -> Sequence[int]:
         """The numbers of judgements that were taken back."""
         with self._store.reading() as connection:
             return connection.scalars(select(undone.c.judgement)).all()
@@ -83,15 +84,15 @@ class Snapshots:
     def last_erasure(self) -> int:
         """The number of the last erasure, 0 before the first."""
         with self._store.reading() as connection:
-            return connection.scalar(select(func.max(erased.c.id))) or 0
+            return connection.scalar(select(func.max(erasures.c.id))) or 0
 
     # Snapshots.
 
     def add(
         self, body: Mapping[str, Any], *, pulse: str, comparisons: int, seconds: float, holder: str,
-        beside: Mapping[str, bytes] | None = None,
+        current: Mapping[str, bytes] | None = None,
     ) -> bool:  # fmt: skip
-        """Keep a snapshot, and what is current `beside` it; False where the lease was lost."""
+        """Store a snapshot, and what is `current` with it; False where the lease was lost."""
         row = {
             "made": now(), "pulse": pulse, "comparisons": comparisons, "seconds": seconds,
             "body": zlib.compress(json.dumps(body, separators=(",", ":")).encode()),
@@ -100,18 +101,18 @@ class Snapshots:
             if not _holds(connection, "live", holder):
                 return False
             connection.execute(snapshots.insert().values(row))
-            for key, value in (beside or {}).items():
+            for key, value in (current or {}).items():
                 _put(connection, key, value)
             # Whatever went wrong before, it went well now.
-            connection.execute(current.delete().where(current.c.key == "failure"))
+            connection.execute(current_values.delete().where(current_values.c.key == "failure"))
             _thin_out(connection)
         return True
 
     def last(self) -> Snapshot | None:
         """The latest snapshot."""
-        wanted = select(snapshots).order_by(snapshots.c.id.desc()).limit(1)
+        query = select(snapshots).order_by(snapshots.c.id.desc()).limit(1)
         with self._store.reading() as connection:
-            row = connection.execute(wanted).first()
+            row = connection.execute(query).first()
         return None if row is None else _read(row)
 
     def last_id(self) -> int:
@@ -119,69 +120,71 @@ class Snapshots:
         with self._store.reading() as connection:
             return connection.scalar(select(func.max(snapshots.c.id))) or 0
 
-    def marks(self) -> dict[str, Any]:
+    def versions(self) -> dict[str, Any]:
         """What there is, each with something that changes when it does."""
         latest = select(func.max(snapshots.c.id))
         with self._store.reading() as connection:
-            found = dict(tuple(row) for row in connection.execute(_MARKS))
+            versions = dict(tuple(row) for row in connection.execute(_VERSIONS))
             number = connection.scalar(latest)
-        return found if number is None else found | {"snapshot": number}
+        return versions if number is None else versions | {"snapshot": number}
 
-    def history(self, most: int = MOST) -> list[Snapshot]:
+    def history(self, most: int = MAX_SNAPSHOTS) -> list[Snapshot]:
         """Snapshots in the order of time, the latest among them, at most so many of them."""
         with self._store.reading() as connection:
             ids = list(connection.scalars(select(snapshots.c.id).order_by(snapshots.c.id)))
             step = -(-len(ids) // most)
-            wanted = ids[::-1][:: max(step, 1)]
+            spread = ids[::-1][:: max(step, 1)]
             rows = connection.execute(
-                select(snapshots).where(snapshots.c.id.in_(wanted)).order_by(snapshots.c.id)
+                select(snapshots).where(snapshots.c.id.in_(spread)).order_by(snapshots.c.id)
             )
             return [_read(row) for row in rows]
 
     def ids(self) -> list[int]:
-        """The numbers of all snapshots that are kept, in the order of time."""
+        """The numbers of all snapshots that are stored, oldest first."""
         with self._store.reading() as connection:
             return list(connection.scalars(select(snapshots.c.id).order_by(snapshots.c.id)))
 
-    def some(self, wanted: Collection[int]) -> list[Snapshot]:
-        """The snapshots of these numbers that are still kept, in the order of time."""
-        if not wanted:
+    def by_ids(self, ids: Collection[int]) -> list[Snapshot]:
+        """The snapshots of these numbers that are still stored, oldest first."""
+        if not ids:
             return []
-        these = select(snapshots).where(snapshots.c.id.in_(wanted)).order_by(snapshots.c.id)
+        query = select(snapshots).where(snapshots.c.id.in_(ids)).order_by(snapshots.c.id)
         with self._store.reading() as connection:
-            return [_read(row) for row in connection.execute(these)]
+            return [_read(row) for row in connection.execute(query)]
 
     # What is current.
 
-    def keep(self, beside: Mapping[str, bytes], *, holder: str) -> bool:
+    def replace_current(self, current: Mapping[str, bytes], *, holder: str) -> bool:
         """Make things current without a snapshot; False where the lease was lost."""
         with self._store.writing() as connection:
             if not _holds(connection, "live", holder):
                 return False
-            for key, value in beside.items():
+            for key, value in current.items():
                 _put(connection, key, value)
         return True
 
     def current(self, key: str) -> tuple[datetime, bytes] | None:
         """Something that is current, and since when."""
-        wanted = select(current.c.made, current.c.value).where(current.c.key == key)
+        query = select(current_values.c.made, current_values.c.value).where(
+            current_values.c.key == key
+        )
         with self._store.reading() as connection:
-            row = connection.execute(wanted).first()
+            row = connection.execute(query).first()
         return None if row is None else (row.made, row.value)
 
-    def put(self, key: str, value: bytes) -> None:
+    def set_current(self, key: str, value: bytes) -> None:
         """Make something current."""
         with self._store.writing() as connection:
             _put(connection, key, value)
 
-    def drop(self, key: str) -> None:
+    def drop_current(self, key: str) -> None:
         """It is current no more."""
         with self._store.writing() as connection:
-            connection.execute(current.delete().where(current.c.key == key))
+            connection.execute(current_values.delete().where(current_values.c.key == key))
 
     # Leases.
 
-    def take(self, task: str, holder: str, seconds: float) -> bool:
+    def take_lease(self, task: str, holder: str, seconds: float) -> bool:
         """Take or renew the lease of a task; False while somebody else has it."""
         until = now() + timedelta(seconds=seconds)
         mine = {"holder": holder, "until": until}
@@ -199,25 +202,25 @@ class Snapshots:
             return False
         return True
 
-    def release(self, task: str, holder: str) -> None:
+    def release_lease(self, task: str, holder: str) -> None:
         """Give a lease back, so that nobody has to wait for it."""
         with self._store.writing() as connection:
             mine = (leases.c.task == task, leases.c.holder == holder)
             connection.execute(leases.delete().where(*mine))
 
-    def holder(self, task: str) -> str | None:
+    def lease_holder(self, task: str) -> str | None:
         """Who has the lease of a task now."""
-        wanted = select(leases.c.holder).where(leases.c.task == task, leases.c.until >= now())
+        query = select(leases.c.holder).where(leases.c.task == task, leases.c.until >= now())
         with self._store.reading() as connection:
-            found: str | None = connection.scalar(wanted)
-        return found
+            holder: str | None = connection.scalar(query)
+        return holder
 
 
 _JUDGEMENTS = select(
     judgements.c.id, judgements.c.outcome, judgements.c.answered,
     offers.c.judge, offers.c.left, offers.c.right, offers.c.kind, offers.c.shown,
 ).join(offers, offers.c.id == judgements.c.offer)  # fmt: skip
-_MARKS = select(current.c.key, current.c.made)
+_VERSIONS = select(current_values.c.key, current_values.c.made)
 
 
 def _read(row: Any) -> Snapshot:
@@ -227,20 +230,25 @@ def _read(row: Any) -> Snapshot:
 
 def _put(connection: Connection, key: str, value: bytes) -> None:
     row = {"made": now(), "value": value}
-    if connection.execute(current.update().where(current.c.key == key).values(row)).rowcount == 0:
-        connection.execute(current.insert().values(key=key, **row))
+    if (
+        connection.execute(
+            current_values.update().where(current_values.c.key == key).values(row)
+        ).rowcount
+        == 0
+    ):
+        connection.execute(current_values.insert().values(key=key, **row))
 
 
 def _holds(connection: Connection, task: str, holder: str) -> bool:
-    wanted = select(leases.c.holder).where(leases.c.task == task, leases.c.until >= now())
-    return bool(connection.scalar(wanted) == holder)
+    query = select(leases.c.holder).where(leases.c.task == task, leases.c.until >= now())
+    return bool(connection.scalar(query) == holder)
 
 
 def _thin_out(connection: Connection) -> None:
     """Beyond the most, forget the one that its neighbours stand closest around."""
-    wanted = select(snapshots.c.id, snapshots.c.comparisons).order_by(snapshots.c.id)
-    rows = connection.execute(wanted).all()
-    if len(rows) <= MOST:
+    query = select(snapshots.c.id, snapshots.c.comparisons).order_by(snapshots.c.id)
+    rows = connection.execute(query).all()
+    if len(rows) <= MAX_SNAPSHOTS:
         return
     gaps = [after[1] - before[1] for before, after in zip(rows, rows[2:], strict=False)]
     closest = rows[1 + gaps.index(min(gaps))]

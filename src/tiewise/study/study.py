@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from numpy.random import Generator
 
+from tiewise.data.answers import AnswerScale
 from tiewise.data.files import read_sheet
-from tiewise.data.format_rules import as_text
+from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
-from tiewise.pairing.policies import Standing, next_pair
-from tiewise.study.judge_store import Store
+from tiewise.pairing.policies import PairingState, next_pair
+from tiewise.study.judge_store import JudgeStore
 from tiewise.study.settings import Settings, read_settings
-from tiewise.study.values import History, Judge, Kind, Offer, Outcome
+from tiewise.study.values import History, Judge, Kind, Offer
 
 if TYPE_CHECKING:
     from tiewise.geo.areas import Areas
 
 COLUMNS = ("item", "name", "group", "description", "image")
-FEWEST = 2
+MIN_ITEMS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ class Item:
     image: str = ""
 
 
-class Recipe(NamedTuple):
-    """What a fit takes from the folder of a study beside its judgements."""
+class FitInputs(NamedTuple):
+    """The inputs of a fit from the folder of a study, apart from its judgements."""
 
     areas: Path | None
     id: str | None
@@ -64,45 +65,47 @@ class Study:
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """The groups of the items, in their order; () where there are fewer than two."""
-        found = dict.fromkeys(item.group for item in self.items.values() if item.group)
-        return tuple(found) if len(found) > 1 else ()
+        groups = dict.fromkeys(item.group for item in self.items.values() if item.group)
+        return tuple(groups) if len(groups) > 1 else ()
 
     @cached_property
     def areas(self) -> Areas | None:
         """The map, where the study has one."""
         from tiewise.geo.areas import Areas
 
-        recipe = self.recipe()
-        return Areas.read(recipe.areas, id=recipe.id) if recipe.areas else None
+        inputs = self.fit_inputs()
+        return Areas.read(inputs.areas, id=inputs.id) if inputs.areas else None
 
-    def recipe(self) -> Recipe:
+    def fit_inputs(self) -> FitInputs:
         """How the study is fitted: with its map, and with ties if judges could call them."""
         path = self.folder / "areas.gpkg"
-        land = path if path.exists() else None
-        return Recipe(land, "id" if land else None, self.settings.answers.ties)
+        areas = path if path.exists() else None
+        return FitInputs(areas, "id" if areas else None, self.settings.answers.ties)
 
-    def store(self, url: str | None = None) -> Store:
+    def store(self, url: str | None = None) -> JudgeStore:
         """The study's database: a file in its folder, or the one at an address.
 
         `{study}` in the address stands for the name of the folder.
         """
         place = self.folder.resolve()
-        return Store(url.replace("{study}", place.name) if url else f"sqlite:///{place}/study.db")
+        return JudgeStore(
+            url.replace("{study}", place.name) if url else f"sqlite:///{place}/study.db"
+        )
 
     def known_items(self, groups: Iterable[str]) -> tuple[str, ...]:
         """The items that a judge of these groups is asked about; all, where there are no groups."""
         if not self.groups:
             return tuple(self.items)
-        wanted = set(groups)
-        return tuple(item.id for item in self.items.values() if item.group in wanted)
+        known = set(groups)
+        return tuple(item.id for item in self.items.values() if item.group in known)
 
-    def outcomes(self) -> tuple[Outcome, ...]:
+    @property
+    def scale(self) -> AnswerScale:
         """The answers that a judge may give."""
         allowed = self.settings.answers
-        told = {Outcome.TIE: allowed.ties, Outcome.SKIP: allowed.skips}
-        return tuple(outcome for outcome in Outcome if told.get(outcome, True))
+        return AnswerScale.of(ties=allowed.ties, skips=allowed.skips)
 
-    def changed_meaning(self, store: Store) -> list[str]:
+    def changed_meaning(self, store: JudgeStore) -> list[str]:
         """What was changed that answers already given depend on, each with the way out."""
         changed = store.agreed_meaning(self.settings.meaning())
         return [
@@ -114,22 +117,22 @@ class Study:
 
 def next_offer(
     study: Study,
-    store: Store,
+    store: JudgeStore,
     judge: Judge,
     rng: Generator,
     history: History | None = None,
-    standing: Standing | None = None,
+    state: PairingState | None = None,
 ) -> Offer | None:
-    """The pair before a judge, or the next one; None where they have seen all they know.
+    """The open offer of a judge, or a new one; None where no pair is left that they know.
 
-    `standing` is what all judges have said so far, for policies that look at it.
+    `state` is the state of the whole study, for policies that need it.
     """
-    there = store.open_offer(judge)
-    if there is not None and {there.left, there.right} <= study.items.keys():
-        return there
-    if there is not None:  # of an item that was taken out of the study
+    offer = store.open_offer(judge)
+    if offer is not None and {offer.left, offer.right} <= study.items.keys():
+        return offer
+    if offer is not None:  # of an item that was taken out of the study
         store.set_aside(judge)
-    known = study.known_items(store.knows(judge))
+    known = study.known_items(store.groups_of(judge))
     rules = study.settings.pairing
     history = store.history(judge) if history is None else history
     if history.progress.practice < rules.practice:
@@ -142,7 +145,7 @@ def next_offer(
         ]  # fmt: skip
         pick = next_pair(
             known, history.seen, rng, repeats=rules.repeats, answered=answered,
-            policy=rules.policy, standing=standing, wary=history.wary,
+            policy=rules.policy, state=state, hard_pairs=history.hard_pairs,
             random_share=rules.random_share,
         )  # fmt: skip
         kind = Kind.REPEAT if pick is not None and pick.repeat else Kind.NEW
@@ -178,7 +181,7 @@ def read_items(path: Path) -> dict[str, Item]:
             raise InputError(f"{path}, {sheet.place(k)}: {what}; every item needs one of its own")
         rest = {name: column[k] for name, column in cells.items()}
         items[id_] = Item(id_, **{**rest, "name": rest.get("name") or id_})
-    if len(items) < FEWEST:
+    if len(items) < MIN_ITEMS:
         raise InputError(f"{path} lists {len(items)} items; a comparison needs two")
     return items
 

@@ -1,4 +1,4 @@
-"""The nouns of a running study: judges, offers, answers."""
+"""Values of a running study: judges, offers, answers, researchers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from tiewise.pairing.policies import Pair, Pick
-
-
-class Outcome(StrEnum):
-    """What a judge can say of a pair."""
-
-    LEFT = "left"
-    RIGHT = "right"
-    TIE = "tie"
-    SKIP = "skip"
+from tiewise.data.answers import TIE, on_scale
+from tiewise.pairing.policies import OrderedPair, Pair
 
 
 class Kind(StrEnum):
@@ -34,7 +26,7 @@ class Judge:
     language: str
     consent: str
     chose: bool
-    """Whether they have said which groups they know."""
+    """Whether they have past which groups they know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +46,7 @@ class NewJudge(NamedTuple):
     secret: str
 
 
-class Progress(NamedTuple):
+class JudgeProgress(NamedTuple):
     """How far a judge is: comparisons made, pairs skipped, practice done."""
 
     made: int
@@ -62,52 +54,76 @@ class Progress(NamedTuple):
     practice: int
 
 
-class Said(NamedTuple):
-    """An answer that stands: the pair as it was shown, why, and what was said."""
+class PastAnswer(NamedTuple):
+    """An answer that stands: the pair as it was shown, why, and the code of the answer."""
 
     left: str
     right: str
     kind: str
-    outcome: str
+    answer: int
 
 
 class History(NamedTuple):
     """What a judge has answered, oldest first."""
 
-    answers: tuple[Said, ...]
+    answers: tuple[PastAnswer, ...]
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> JudgeProgress:
         """How far they are."""
-        practice = sum(said.kind == Kind.PRACTICE for said in self.answers)
+        practice = sum(past.kind == Kind.PRACTICE for past in self.answers)
         skipped = sum(
-            said.outcome == Outcome.SKIP and said.kind != Kind.PRACTICE for said in self.answers
+            not on_scale(past.answer) and past.kind != Kind.PRACTICE for past in self.answers
         )
-        return Progress(len(self.answers) - practice - skipped, skipped, practice)
+        return JudgeProgress(len(self.answers) - practice - skipped, skipped, practice)
 
     @property
     def seen(self) -> frozenset[Pair]:
         """The pairs they have met, practice apart."""
         return frozenset(
-            frozenset((said.left, said.right))
-            for said in self.answers
-            if said.kind != Kind.PRACTICE
+            frozenset((past.left, past.right))
+            for past in self.answers
+            if past.kind != Kind.PRACTICE
         )
 
     @property
-    def wary(self) -> frozenset[Pair]:
+    def hard_pairs(self) -> frozenset[Pair]:
         """The pairs that they called equal or skipped, practice apart."""
         return frozenset(
-            frozenset((said.left, said.right))
-            for said in self.answers
-            if said.kind != Kind.PRACTICE and said.outcome in (Outcome.TIE, Outcome.SKIP)
+            frozenset((past.left, past.right))
+            for past in self.answers
+            if past.kind != Kind.PRACTICE and (past.answer == TIE or not on_scale(past.answer))
         )
 
     @property
-    def compared(self) -> list[Pick]:
+    def compared(self) -> list[OrderedPair]:
         """The pairs they compared, as they saw them; without practice and what they skipped."""
         return [
-            Pick(said.left, said.right, said.kind == Kind.REPEAT)
-            for said in self.answers
-            if said.kind != Kind.PRACTICE and said.outcome != Outcome.SKIP
+            OrderedPair(past.left, past.right, past.kind == Kind.REPEAT)
+            for past in self.answers
+            if past.kind != Kind.PRACTICE and on_scale(past.answer)
         ]
+
+
+class Phase(StrEnum):
+    """Whether judges may judge."""
+
+    OPEN = "open"
+    PAUSED = "paused"
+    CLOSED = "closed"
+
+
+class TokenPurpose(StrEnum):
+    """What a token is for: signing in once, the shared map, the interface for programs."""
+
+    SIGN_IN = "sign-in"
+    SHARE = "share"
+    API = "api"
+
+
+class Researcher(NamedTuple):
+    """Somebody who runs the study."""
+
+    id: int
+    name: str
+    has_password: bool

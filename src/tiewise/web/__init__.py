@@ -1,1 +1,8 @@
-"""The study's site: HTTP and HTML, for judges, researchers and programs."""
+"""The study's site: HTTP and HTML, for judges, researchers and programs.
+
+What others use of it is listed in `__init__.pyi`, and loaded when it is first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""The study for programs: JSON for whoever has a token. docs/api.md has every key."""
+"""The API of a study: JSON for programs with a token; docs/api.md has every key."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tiewise.study.export import COLUMNS, comparison_rows
-from tiewise.study.researcher_store import Opens
-from tiewise.study.snapshot_store import Snapshot, Snapshots
-from tiewise.web.request import Endpoint, Site, count, refuse_host
-from tiewise.web.researcher.downloads import sent
+from tiewise.study.snapshot_store import Snapshot, SnapshotStore
+from tiewise.study.values import TokenPurpose
+from tiewise.web.request import Endpoint, check_host, count_request
+from tiewise.web.researcher.downloads import file_response
 from tiewise.web.security import SECRET, address
+from tiewise.web.site import Site
 
 FIGURES = (
     "median", "mean", "sd", "low", "high", "rank", "rank_low", "rank_high", "top", "comparisons",
 )  # fmt: skip
 FORMATS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
-PLACES = {
+CONTENTS = {
     "study": "what is asked, and how far it is",
     "items": "what is compared",
     "estimates": "quality and rank of every item, with their uncertainty",
@@ -34,61 +35,63 @@ PLACES = {
     "export": "the judgements that count; format=jsonl or format=csv",
 }
 
-Facts = Callable[[Site], dict[str, Any]]
+JsonValues = Callable[[Site], dict[str, Any]]
 
 
-# Who may ask.
+# Access.
 
 
-def for_programs(made: Callable[[Request, Site], Response]) -> Endpoint:
-    """An answer for whoever sends a good token; others are told so in JSON."""
+def token_endpoint(answer: Callable[[Request, Site], Response]) -> Endpoint:
+    """An endpoint for requests with a valid token; others get a 401."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
-        return await run_in_threadpool(_served, request, site, made)
+        return await run_in_threadpool(_checked_answer, request, site, answer)
 
     return endpoint
 
 
-def _served(request: Request, site: Site, made: Callable[[Request, Site], Response]) -> Response:
-    refuse_host(request, site)
+def _checked_answer(
+    request: Request, site: Site, answer: Callable[[Request, Site], Response]
+) -> Response:
+    check_host(request, site)
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     token = token.strip()
     bearer = scheme.lower() == "bearer" and SECRET.fullmatch(token)
-    if not bearer or not site.ledger.may_open(token, Opens.API):
-        count(site.throttles.programs, address(request))
+    if not bearer or not site.researcher_store.is_valid_token(token, TokenPurpose.API):
+        count_request(site.throttles.programs, address(request))
         raise HTTPException(401, headers={"WWW-Authenticate": "Bearer"})
-    count(site.throttles.programs, token)
-    return made(request, site)
+    count_request(site.throttles.programs, token)
+    return answer(request, site)
 
 
-def facts(made: Facts) -> Endpoint:
-    """An answer in JSON, sent only where it is not the one that the program has."""
+def json_endpoint(values: JsonValues) -> Endpoint:
+    """An endpoint for JSON; 304 where the program has it already."""
 
     def answer(request: Request, site: Site) -> Response:
-        body = json.dumps(made(site), ensure_ascii=False, separators=(",", ":")).encode()
-        mark = _mark(hashlib.sha256(body).hexdigest()[:20])
-        if _has(request, mark):
-            return Response(status_code=304, headers=_kept(mark))
-        return Response(body, media_type="application/json", headers=_kept(mark))
+        body = json.dumps(values(site), ensure_ascii=False, separators=(",", ":")).encode()
+        etag = _etag(hashlib.sha256(body).hexdigest()[:20])
+        if _matches(request, etag):
+            return Response(status_code=304, headers=_cache_headers(etag))
+        return Response(body, media_type="application/json", headers=_cache_headers(etag))
 
-    return for_programs(answer)
-
-
-def _mark(words: str) -> str:
-    return f'W/"{words}"'
+    return token_endpoint(answer)
 
 
-def _kept(mark: str) -> dict[str, str]:
-    return {"ETag": mark, "Cache-Control": "private, no-cache"}
+def _etag(version: str) -> str:
+    return f'W/"{version}"'
 
 
-def _has(request: Request, mark: str) -> bool:
-    told = [one.strip() for one in request.headers.get("if-none-match", "").split(",")]
-    return "*" in told or mark.removeprefix("W/") in [one.removeprefix("W/") for one in told]
+def _cache_headers(etag: str) -> dict[str, str]:
+    return {"ETag": etag, "Cache-Control": "private, no-cache"}
 
 
-SAID = {
+def _matches(request: Request, etag: str) -> bool:
+    known = [one.strip() for one in request.headers.get("if-none-match", "").split(",")]
+    return "*" in known or etag.removeprefix("W/") in [one.removeprefix("W/") for one in known]
+
+
+ERRORS = {
     400: "this was not understood",
     401: "send a token: Authorization: Bearer TOKEN; a researcher makes one on the page Run",
     404: "there is nothing here; GET /api/v1/ lists what there is",
@@ -98,29 +101,31 @@ SAID = {
 }
 
 
-def sorry(status: int) -> Response:
-    """What is amiss, in JSON."""
-    return JSONResponse({"error": SAID.get(status, SAID[400]), "status": status}, status)
+def error_response(status: int) -> Response:
+    """An error in JSON."""
+    return JSONResponse({"error": ERRORS.get(status, ERRORS[400]), "status": status}, status)
 
 
-# What there is to know.
+# Contents.
 
 
 def index(site: Site) -> dict[str, Any]:
-    """What can be asked for."""
-    places = {name: {"path": site.to(f"/api/v1/{name}"), "holds": PLACES[name]} for name in PLACES}
-    return {"study": site.study.settings.study.title, "version": 1, "has": places}
+    """What there is to read."""
+    contents = {
+        name: {"path": site.url(f"/api/v1/{name}"), "holds": CONTENTS[name]} for name in CONTENTS
+    }
+    return {"study": site.study.settings.study.title, "version": 1, "has": contents}
 
 
 def study(site: Site) -> dict[str, Any]:
     """What is asked, and how far it is."""
-    asked, snapshot = site.study.settings.study, site.latest.snapshot()
+    about, snapshot = site.study.settings.study, site.snapshot_cache.snapshot()
     body = snapshot.body if snapshot else {}
     return {
-        "title": asked.title, "question": asked.question, "higher": asked.higher,
-        "lower": asked.lower, "noun": asked.noun, "phase": site.phase.value,
+        "title": about.title, "question": about.question, "higher": about.higher,
+        "lower": about.lower, "noun": about.noun, "phase": site.phase.value,
         "items": len(site.study.items), "groups": list(site.study.groups),
-        "goal": asked.goal or None, "reliability_wanted": asked.reliability,
+        "goal": about.goal or None, "reliability_wanted": about.reliability,
         "reliability": body.get("reliability"), "judges": body.get("judges", 0),
         "answers": body.get("answers"), "snapshot": _snapshot(snapshot),
     }  # fmt: skip
@@ -128,33 +133,33 @@ def study(site: Site) -> dict[str, Any]:
 
 def items(site: Site) -> dict[str, Any]:
     """What is compared."""
-    told = [
+    items = [
         {"id": item.id, "name": item.name, "group": item.group or None}
         for item in site.study.items.values()
     ]
-    return {"items": told}
+    return {"items": items}
 
 
 def estimates(site: Site) -> dict[str, Any]:
     """Quality and rank of every item, with their uncertainty."""
-    snapshot = site.latest.snapshot()
+    snapshot = site.snapshot_cache.snapshot()
     if snapshot is None:
         return {"snapshot": None, "items": []}
-    around = ("engine", "kind", "tie", "variance", "reliability", "top_of", "cautions")
+    names = ("engine", "kind", "tie", "variance", "reliability", "top_of", "cautions")
     return {
         "snapshot": _snapshot(snapshot),
-        **{name: snapshot.body.get(name) for name in around},
-        "items": _along(site, snapshot, FIGURES),
+        **{name: snapshot.body.get(name) for name in names},
+        "items": _by_item(site, snapshot, FIGURES),
     }
 
 
 def coverage(site: Site) -> dict[str, Any]:
     """Comparisons of every item, and what hangs together."""
-    snapshot = site.latest.snapshot()
+    snapshot = site.snapshot_cache.snapshot()
     if snapshot is None:
         return {"snapshot": None, "parts": None, "items": []}
-    told = _along(site, snapshot, ("comparisons", "part"))
-    return {"snapshot": _snapshot(snapshot), "parts": snapshot.body.get("parts"), "items": told}
+    items = _by_item(site, snapshot, ("comparisons", "part"))
+    return {"snapshot": _snapshot(snapshot), "parts": snapshot.body.get("parts"), "items": items}
 
 
 def _snapshot(snapshot: Snapshot | None) -> dict[str, Any] | None:
@@ -164,8 +169,8 @@ def _snapshot(snapshot: Snapshot | None) -> dict[str, Any] | None:
     return {"id": snapshot.id, "made": made, "comparisons": snapshot.comparisons}
 
 
-def _along(site: Site, snapshot: Snapshot, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The lists of a snapshot, turned into an entry for each item."""
+def _by_item(site: Site, snapshot: Snapshot, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The lists of a snapshot as one entry for each item."""
     known, body = site.study.items, snapshot.body
     return [
         {"id": id_, "name": known[id_].name if id_ in known else id_}
@@ -182,15 +187,15 @@ def export(request: Request, site: Site) -> Response:
     kind = request.query_params.get("format", "jsonl")
     if kind not in FORMATS:
         raise HTTPException(400)
-    mark = _mark(f"{kind}-{Snapshots(site.store).pulse()}")
-    if _has(request, mark):
-        return Response(status_code=304, headers=_kept(mark))
-    file = _written(site, as_csv=kind == "csv")
-    return sent(file, FORMATS[kind], _kept(mark))
+    etag = _etag(f"{kind}-{SnapshotStore(site.store).pulse()}")
+    if _matches(request, etag):
+        return Response(status_code=304, headers=_cache_headers(etag))
+    file = _export_file(site, as_csv=kind == "csv")
+    return file_response(file, FORMATS[kind], _cache_headers(etag))
 
 
-def _written(site: Site, *, as_csv: bool) -> IO[bytes]:
-    # Whole before the first byte is sent: a slow reader must not keep the database busy.
+def _export_file(site: Site, *, as_csv: bool) -> IO[bytes]:
+    # Written whole before it is sent: a slow reader must not keep the database busy.
     file = tempfile.TemporaryFile()  # noqa: SIM115
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     sheet = csv.writer(text, lineterminator="\n")
@@ -200,8 +205,8 @@ def _written(site: Site, *, as_csv: bool) -> IO[bytes]:
         if as_csv:
             sheet.writerow(row)
         else:
-            told = {name: value or None for name, value in zip(COLUMNS, row, strict=True)}
-            text.write(json.dumps(told, ensure_ascii=False) + "\n")
+            values = {name: value or None for name, value in zip(COLUMNS, row, strict=True)}
+            text.write(json.dumps(values, ensure_ascii=False) + "\n")
     text.flush()
     text.detach()
     return file

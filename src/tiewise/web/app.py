@@ -1,4 +1,4 @@
-"""The site: its routes, and what is shown when something is amiss."""
+"""The app of a site: its routes, and the pages for errors."""
 
 from __future__ import annotations
 
@@ -17,149 +17,163 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tiewise.study.judge_store import Store
-from tiewise.study.researcher_store import Ledger
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
 from tiewise.web import api
-from tiewise.web.assets import Picture, static_assets
+from tiewise.web.assets import ImageFile, static_assets
 from tiewise.web.judge import pages, signup
-from tiewise.web.judge.maps import Maps
-from tiewise.web.judge.pages import for_judges, until_closed, while_open
-from tiewise.web.live.cache import Latest
-from tiewise.web.phase_cache import Doors
-from tiewise.web.request import Site, Throttles, arrive, page, post
+from tiewise.web.judge.maps import StudyMaps
+from tiewise.web.judge.request import (
+    JudgeRequest,
+    judge_form,
+    judge_page,
+    judges_only,
+    open_only,
+    unless_closed,
+)
+from tiewise.web.live.cache import SnapshotCache
+from tiewise.web.phase_cache import PhaseCache
 from tiewise.web.researcher import control, dashboard, downloads, judges, sign_in
 from tiewise.web.researcher.request import (
-    for_anybody,
-    for_partners,
-    for_researchers,
-    posted_by_anybody,
-    posted_by_researchers,
-    sorry,
+    partner_page,
+    problem_page,
+    public_form,
+    public_page,
+    researcher_form,
+    researcher_page,
 )
-from tiewise.web.security import Guard, Headers, Limits, Throttle, dress
+from tiewise.web.security import (
+    RateLimits,
+    SecurityHeaders,
+    SessionCookies,
+    Throttle,
+    set_security_headers,
+)
+from tiewise.web.site import Site, Throttles
 
 if TYPE_CHECKING:
-    from tiewise.web.live.supervisor import Keeper
+    from tiewise.web.live.supervisor import Supervisor
 
 PROBLEMS = {400, 403, 404, 405, 413, 415, 429, 500}
 
 
 def routes() -> list[Route]:
-    """Every address there is."""
-    return [*for_those_who_judge(), *for_those_who_watch(), *for_whoever_asks()]
+    """All routes."""
+    return [*judge_routes(), *researcher_routes(), *api_routes()]
 
 
-def for_those_who_judge() -> list[Route]:
-    """The judges' way."""
+def judge_routes() -> list[Route]:
+    """The pages of judges."""
+    page, form = judge_page, judge_form
     return [
-        Route("/", page(signup.welcome)),
-        Route("/begin", page(while_open(signup.begin))),
-        Route("/begin", post(while_open(signup.join), signs_up=True), methods=["POST"]),
-        Route("/groups", page(while_open(for_judges(pages.groups, still=["/groups"])))),
+        Route("/", page(signup.welcome_page)),
+        Route("/begin", page(open_only(signup.consent_page))),
+        Route("/begin", form(open_only(signup.sign_up), sign_up=True), methods=["POST"]),
+        Route("/groups", page(open_only(judges_only(pages.groups_page, pending=["/groups"])))),
         Route(
-            "/groups", post(while_open(for_judges(pages.choose_groups, still=["/groups"]))),
+            "/groups", form(open_only(judges_only(pages.save_groups, pending=["/groups"]))),
             methods=["POST"],
         ),
-        Route("/pair", page(for_judges(while_open(pages.pair)))),
-        Route("/answer", post(for_judges(until_closed(pages.answer))), methods=["POST"]),
-        Route("/undo", post(for_judges(while_open(pages.undo))), methods=["POST"]),
-        Route("/thanks", page(for_judges(pages.thanks))),
-        Route("/link", page(for_judges(signup.link, still=["/groups", "/begin"]))),
-        Route("/j/{secret}", page(signup.come_back, while_away=True)),
-        Route("/leave", page(signup.leave, while_away=True)),
-        Route("/resume", post(signup.resume, while_away=True), methods=["POST"]),
-        Route("/sign-out", post(signup.sign_out), methods=["POST"]),
-        Route("/withdraw", page(for_judges(signup.withdraw, still=["/groups", "/begin"]))),
+        Route("/pair", page(judges_only(open_only(pages.pair_page)))),
+        Route("/answer", form(judges_only(unless_closed(pages.save_answer))), methods=["POST"]),
+        Route("/undo", form(judges_only(open_only(pages.undo_answer))), methods=["POST"]),
+        Route("/thanks", page(judges_only(pages.thanks_page))),
+        Route("/link", page(judges_only(signup.personal_link_page, pending=["/groups", "/begin"]))),
+        Route("/j/{secret}", page(signup.open_personal_link, after_exit=True)),
+        Route("/leave", page(signup.quick_exit, after_exit=True)),
+        Route("/resume", form(signup.return_from_exit, after_exit=True), methods=["POST"]),
+        Route("/sign-out", form(signup.sign_out), methods=["POST"]),
+        Route("/withdraw", page(judges_only(signup.withdraw_page, pending=["/groups", "/begin"]))),
         Route(
-            "/withdraw", post(for_judges(signup.erase, still=["/groups", "/begin"])),
+            "/withdraw", form(judges_only(signup.withdraw, pending=["/groups", "/begin"])),
             methods=["POST"],
         ),
-        Route("/withdrawn", page(signup.withdrawn)),
-        Route("/support", page(signup.support)),
-        Route("/privacy", page(signup.privacy)),
-        Route("/map.svg", county),
+        Route("/withdrawn", page(signup.withdrawn_page)),
+        Route("/support", page(signup.support_page)),
+        Route("/privacy", page(signup.privacy_page)),
+        Route("/map.svg", overview_map),
         Route("/image/{item:path}", image),
-        Route("/static/{name}", static),
+        Route("/static/{name}", static_file),
         Route("/health", health),
     ]  # fmt: skip
 
 
-def for_those_who_watch() -> list[Route]:
-    """The researchers' pages, and the one that they share."""
-    read, send = for_researchers, posted_by_researchers
+def researcher_routes() -> list[Route]:
+    """The pages of researchers, and the one for partners."""
+    page, form = researcher_page, researcher_form
     return [
-        Route("/sign-in", for_anybody(sign_in.ask)),
-        Route("/sign-in", posted_by_anybody(sign_in.sign_in), methods=["POST"]),
-        Route("/sign-in/{secret}", for_anybody(sign_in.link)),
-        Route("/sign-in/{secret}", posted_by_anybody(sign_in.use_link), methods=["POST"]),
-        Route("/watch", read(dashboard.overview)),
-        Route("/watch/fresh", read(dashboard.fresh, for_script=True)),
-        Route("/watch/items", read(dashboard.items)),
-        Route("/watch/history", read(dashboard.history)),
-        Route("/watch/history.json", read(dashboard.frames, for_script=True)),
-        Route("/watch/judges", read(judges.judges)),
-        Route("/watch/judges/exclude", send(judges.exclude), methods=["POST"]),
-        Route("/watch/judges/include", send(judges.include), methods=["POST"]),
-        Route("/watch/run", read(control.run)),
-        Route("/watch/phase", send(control.set_phase), methods=["POST"]),
-        Route("/watch/researchers", send(control.add_researcher), methods=["POST"]),
-        Route("/watch/researchers/remove", send(control.remove_researcher), methods=["POST"]),
-        Route("/watch/links", send(control.make_link), methods=["POST"]),
-        Route("/watch/links/end", send(control.end_link), methods=["POST"]),
-        Route("/watch/link", send(sign_in.another_link), methods=["POST"]),
-        Route("/watch/password", read(sign_in.password)),
-        Route("/watch/password", send(sign_in.change_password), methods=["POST"]),
-        Route("/watch/sign-out", send(sign_in.sign_out), methods=["POST"]),
-        Route("/watch/trail", read(control.trail)),
-        Route("/watch/papers", send(downloads.make_papers), methods=["POST"]),
-        Route("/watch/download/{name}", read(downloads.download)),
-        Route("/shared/{secret}", for_partners(dashboard.shared)),
+        Route("/sign-in", public_page(sign_in.sign_in_page)),
+        Route("/sign-in", public_form(sign_in.sign_in), methods=["POST"]),
+        Route("/sign-in/{secret}", public_page(sign_in.open_link)),
+        Route("/sign-in/{secret}", public_form(sign_in.use_link), methods=["POST"]),
+        Route("/watch", page(dashboard.overview_page)),
+        Route("/watch/fresh", page(dashboard.updates, for_script=True)),
+        Route("/watch/items", page(dashboard.items_page)),
+        Route("/watch/history", page(dashboard.history_page)),
+        Route("/watch/history.json", page(dashboard.history_frames, for_script=True)),
+        Route("/watch/judges", page(judges.judges_page)),
+        Route("/watch/judges/exclude", form(judges.exclude), methods=["POST"]),
+        Route("/watch/judges/include", form(judges.include), methods=["POST"]),
+        Route("/watch/run", page(control.control_page)),
+        Route("/watch/phase", form(control.set_phase), methods=["POST"]),
+        Route("/watch/researchers", form(control.add_researcher), methods=["POST"]),
+        Route("/watch/researchers/remove", form(control.remove_researcher), methods=["POST"]),
+        Route("/watch/links", form(control.make_link), methods=["POST"]),
+        Route("/watch/links/end", form(control.end_link), methods=["POST"]),
+        Route("/watch/link", form(sign_in.new_device_link), methods=["POST"]),
+        Route("/watch/password", page(sign_in.password_page)),
+        Route("/watch/password", form(sign_in.change_password), methods=["POST"]),
+        Route("/watch/sign-out", form(sign_in.sign_out), methods=["POST"]),
+        Route("/watch/trail", page(control.audit_log_page)),
+        Route("/watch/papers", form(downloads.make_reports), methods=["POST"]),
+        Route("/watch/download/{name}", page(downloads.download)),
+        Route("/shared/{secret}", partner_page(dashboard.shared_page)),
     ]
 
 
-def for_whoever_asks() -> list[Route]:
-    """The interface for programs."""
+def api_routes() -> list[Route]:
+    """The API."""
     return [
-        Route("/api/v1/", api.facts(api.index)),
-        Route("/api/v1/study", api.facts(api.study)),
-        Route("/api/v1/items", api.facts(api.items)),
-        Route("/api/v1/estimates", api.facts(api.estimates)),
-        Route("/api/v1/coverage", api.facts(api.coverage)),
-        Route("/api/v1/export", api.for_programs(api.export)),
+        Route("/api/v1/", api.json_endpoint(api.index)),
+        Route("/api/v1/study", api.json_endpoint(api.study)),
+        Route("/api/v1/items", api.json_endpoint(api.items)),
+        Route("/api/v1/estimates", api.json_endpoint(api.estimates)),
+        Route("/api/v1/coverage", api.json_endpoint(api.coverage)),
+        Route("/api/v1/export", api.token_endpoint(api.export)),
     ]
 
 
 def make_app(
     study: Study,
-    store: Store,
+    store: JudgeStore,
     *,
     secret: str,
     https: bool = False,
     public_url: str = "",
     prefix: str = "",
     hosts: Collection[str] = (),
-    limits: Limits | None = None,
+    limits: RateLimits | None = None,
     live: bool = False,
 ) -> Starlette:
     """The site of a study. `secret` signs cookies; `hosts` are names it answers to, () for any.
 
-    `prefix` stands before every path where `public_url` does not say so; `live` keeps the picture
-    of what was found up to date while the site runs.
+    `prefix` stands before every path where `public_url` does not say so; `live` keeps estimates up
+    to date while the site runs.
     """
     prefix = urlsplit(public_url).path.rstrip("/") or prefix
-    ledger = Ledger(store)
+    researcher_store = ResearcherStore(store)
     site = Site(
         study=study,
         store=store,
-        ledger=ledger,
-        latest=Latest(store),
-        doors=Doors(ledger),
-        guard=Guard(secret, https=https, path=prefix),
-        throttles=Throttles(*map(Throttle, limits or Limits())),
+        researcher_store=researcher_store,
+        snapshot_cache=SnapshotCache(store),
+        phase_cache=PhaseCache(researcher_store),
+        cookies=SessionCookies(secret, https=https, path=prefix),
+        throttles=Throttles(*map(Throttle, limits or RateLimits())),
         assets=static_assets(),
         images=_images(study),
-        maps=Maps.drawn(study),
+        maps=StudyMaps.from_study(study),
         public_url=public_url.rstrip("/"),
         prefix=prefix,
         hosts=tuple(host.lower() for host in hosts),
@@ -167,9 +181,9 @@ def make_app(
     )
     app = Starlette(
         routes=routes(),
-        middleware=[Middleware(Headers), Middleware(GZipMiddleware, compresslevel=6)],
-        exception_handlers={HTTPException: _refused, Exception: _failed},
-        lifespan=_while_it_runs,
+        middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, compresslevel=6)],
+        exception_handlers={HTTPException: _on_http_error, Exception: _on_exception},
+        lifespan=_lifespan,
     )
     app.router.redirect_slashes = False
     app.state.site = site
@@ -177,93 +191,94 @@ def make_app(
 
 
 @asynccontextmanager
-async def _while_it_runs(app: Starlette) -> AsyncIterator[None]:
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
     if site.maps is not None:
-        Thread(target=site.maps.draw_ahead, daemon=True).start()
-    keeper = _keeper(site) if site.live else None
+        Thread(target=site.maps.enlarge_all, daemon=True).start()
+    supervisor = _start_supervisor(site) if site.live else None
     yield
-    if keeper is not None:
-        await run_in_threadpool(keeper.stop)
+    if supervisor is not None:
+        await run_in_threadpool(supervisor.stop)
     site.store.close()
 
 
-def _keeper(site: Site) -> Keeper:
-    """Somebody to see that the live worker runs, at work."""
-    from tiewise.web.live.supervisor import Keeper
+def _start_supervisor(site: Site) -> Supervisor:
+    # Imported late: only a live site fits models.
+    from tiewise.web.live.supervisor import Supervisor
 
-    keeper = Keeper(site.study.folder, site.store)
-    keeper.start()
-    return keeper
+    supervisor = Supervisor(site.study.folder, site.store)
+    supervisor.start()
+    return supervisor
 
 
-def _images(study: Study) -> dict[str, Picture]:
-    """The images that items name; what lies outside the folder of images is not shown."""
+def _images(study: Study) -> dict[str, ImageFile]:
+    """The images that items name; never a file outside the folder of images."""
     home = (study.folder / "images").resolve()
-    named = {item.image for item in study.items.values() if item.image}
-    inside = [name for name in named if (home / name).resolve().is_relative_to(home)]
-    found = {name: Picture.of(home / name) for name in inside}
-    return {name: picture for name, picture in found.items() if picture is not None}
+    names = {item.image for item in study.items.values() if item.image}
+    inside = [name for name in names if (home / name).resolve().is_relative_to(home)]
+    files = {name: ImageFile.open(home / name) for name in inside}
+    return {name: file for name, file in files.items() if file is not None}
 
 
-async def static(request: Request) -> Response:
-    """Our style and script."""
-    asset = request.app.state.site.assets.get(request.path_params["name"])
+async def static_file(request: Request) -> Response:
+    """One of our styles or scripts."""
+    site: Site = request.app.state.site
+    asset = site.assets.get(request.path_params["name"])
     if asset is None:
         raise HTTPException(404)
-    found: Response = asset.answer(request)
-    return found
+    return asset.answer(request)
 
 
 async def image(request: Request) -> Response:
     """The image of an item."""
     site: Site = request.app.state.site
     item = site.study.items.get(request.path_params["item"])
-    picture = site.images.get(item.image) if item else None
-    if picture is None:
+    file = site.images.get(item.image) if item else None
+    if file is None:
         raise HTTPException(404)
-    return picture.answer(request)
+    return file.answer(request)
 
 
-async def county(request: Request) -> Response:
-    """The map of all areas, the same on every page."""
+async def overview_map(request: Request) -> Response:
+    """The overview map, the same on every page."""
     site: Site = request.app.state.site
     if site.maps is None:
         raise HTTPException(404)
-    return site.maps.base.answer(request)
+    return site.maps.overview.answer(request)
 
 
 async def health(request: Request) -> Response:
-    """Whether the site and its database are well, for whoever watches over it."""
+    """Whether the site and its database answer, for monitoring."""
+    site: Site = request.app.state.site
     try:
-        well = await run_in_threadpool(request.app.state.site.store.is_well)
+        healthy = await run_in_threadpool(site.store.is_healthy)
     except Exception:
-        well = False
-    return PlainTextResponse("well\n" if well else "no database\n", 200 if well else 503)
+        healthy = False
+    return PlainTextResponse("well\n" if healthy else "no database\n", 200 if healthy else 503)
 
 
-# When something is amiss: always a page.
+# Errors: always a page, or JSON for programs.
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    response = _sorry(request, error.status_code, error.detail)
+    response = _error_page(request, error.status_code, error.detail)
     response.headers.update(error.headers or {})
     return response
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    response = _sorry(request, 500, "")
-    dress(response.headers)  # this one passes our middleware by
+async def _on_exception(request: Request, error: Exception) -> Response:
+    response = _error_page(request, 500, "")
+    set_security_headers(response.headers)  # this response does not pass our middleware
     return response
 
 
-def _sorry(request: Request, status: int, detail: str) -> Response:
+def _error_page(request: Request, status: int, detail: str) -> Response:
     path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     if path.startswith("/api/"):
-        return api.sorry(status)
+        return api.error_response(status)
     known = status if status in PROBLEMS else 400 if status < 500 else 500
     key = f"{known}_{detail}" if detail in ("cookie", "token", "link") else str(known)
     if path.startswith(("/watch", "/sign-in", "/shared")):
-        return sorry(request, status, key)
-    return arrive(request).show("problem.html", status=status, key=key)
+        return problem_page(request, status, key)
+    return JudgeRequest.read(request).show("judge/problem.html", status=status, key=key)

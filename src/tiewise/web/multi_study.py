@@ -1,4 +1,4 @@
-"""Several studies on one site: each below a name of its own, knowing nothing of the others."""
+"""Several studies on one site, each below a path of its own."""
 
 from __future__ import annotations
 
@@ -18,113 +18,113 @@ from starlette.routing import BaseRoute, Mount, Route
 from tiewise.errors import InputError
 from tiewise.web.rendering import render
 from tiewise.web.request import Endpoint
-from tiewise.web.security import Headers
+from tiewise.web.security import SecurityHeaders
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}")
-OURS = ("health",)
-HOLE = "{study}"
+RESERVED = ("health",)
+PLACEHOLDER = "{study}"
 
 
-def studies_in(folders: Sequence[str | Path]) -> dict[str, Path]:
+def find_studies(folders: Sequence[str | Path]) -> dict[str, Path]:
     """Folders of studies by the name that each has on the site; "" for one that has it alone.
 
     A folder that is no study itself stands for the studies in it.
     """
-    given = [Path(folder) for folder in folders]
-    if len(given) == 1 and not _holds_studies(given[0]):
-        return {"": given[0]}
-    found: dict[str, Path] = {}
-    for place in (study for folder in given for study in _spread(folder)):
-        name = place.resolve().name
-        _refuse(name, place, found)
-        found[name] = place
-    return found
+    paths = [Path(folder) for folder in folders]
+    if len(paths) == 1 and not _holds_studies(paths[0]):
+        return {"": paths[0]}
+    studies: dict[str, Path] = {}
+    for study in (study for path in paths for study in _expand(path)):
+        name = study.resolve().name
+        _check_name(name, study, studies)
+        studies[name] = study
+    return studies
 
 
 def _holds_studies(folder: Path) -> bool:
-    return not (folder / "study.toml").is_file() and bool(_within(folder))
+    return not (folder / "study.toml").is_file() and bool(_studies_in(folder))
 
 
-def _within(folder: Path) -> list[Path]:
+def _studies_in(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/study.toml"))
 
 
-def _spread(folder: Path) -> list[Path]:
-    return _within(folder) if _holds_studies(folder) else [folder]
+def _expand(folder: Path) -> list[Path]:
+    return _studies_in(folder) if _holds_studies(folder) else [folder]
 
 
-def _refuse(name: str, place: Path, found: Mapping[str, Path]) -> None:
-    if not NAME.fullmatch(name) or name in OURS:
+def _check_name(name: str, folder: Path, others: Mapping[str, Path]) -> None:
+    if not NAME.fullmatch(name) or name in RESERVED:
         raise InputError(
-            f"{place}: the folder's name is part of the study's address, and {name!r} cannot be; "
+            f"{folder}: the folder's name is part of the study's address, and {name!r} cannot be; "
             "use letters, digits, - and _"
         )
-    twin = next((there for known, there in found.items() if known.lower() == name.lower()), None)
+    twin = next((path for known, path in others.items() if known.lower() == name.lower()), None)
     if twin is not None:
         raise InputError(
-            f"{place} and {twin} would have the same address /{name}/; rename one of the folders"
+            f"{folder} and {twin} would have the same address /{name}/; rename one of the folders"
         )
 
 
-def database_of(name: str, database: str | None) -> str | None:
-    """The database of one of several studies: its own file, or its own database on a server."""
+def study_database(name: str, database: str | None) -> str | None:
+    """The database of one of several studies: a file of its own, or a database on a server."""
     if not name or not database:
         return database
-    if HOLE not in database:
+    if PLACEHOLDER not in database:
         raise InputError(
-            "--database names one database, and every study needs its own; write {study} where "
+            "database= names one database, and every study needs its own; write {study} where "
             "the name of the study goes, such as postgresql://user@host/{study}"
         )
-    return database.replace(HOLE, name)
+    return database.replace(PLACEHOLDER, name)
 
 
-def join(sites: Mapping[str, Starlette], *, prefix: str = "") -> Starlette:
-    """One site of several, each below its name; in front of them a page that says nothing."""
-    routes: list[BaseRoute] = [Route("/", _nothing), Route("/health", _health(sites))]
+def combine(sites: Mapping[str, Starlette], *, prefix: str = "") -> Starlette:
+    """One site of several, each below its name; the root page says nothing about them."""
+    routes: list[BaseRoute] = [Route("/", _no_study), Route("/health", _health(sites))]
     for name, site in sites.items():
-        routes += [Route(f"/{name}", _enter(f"{prefix}/{name}/")), Mount(f"/{name}", site)]
+        routes += [Route(f"/{name}", _redirect(f"{prefix}/{name}/")), Mount(f"/{name}", site)]
 
     @asynccontextmanager
-    async def while_it_runs(_: Starlette) -> AsyncIterator[None]:
-        # A mounted site is not told by Starlette that it starts and stops.
-        async with AsyncExitStack() as all_of_them:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        # Starlette does not start and stop mounted apps.
+        async with AsyncExitStack() as stack:
             for site in sites.values():
-                await all_of_them.enter_async_context(site.router.lifespan_context(site))
+                await stack.enter_async_context(site.router.lifespan_context(site))
             yield
 
-    made = Starlette(
-        routes=routes, middleware=[Middleware(Headers)], lifespan=while_it_runs,
-        exception_handlers={HTTPException: _refused},
+    app = Starlette(
+        routes=routes, middleware=[Middleware(SecurityHeaders)], lifespan=lifespan,
+        exception_handlers={HTTPException: _on_http_error},
     )  # fmt: skip
-    made.router.redirect_slashes = False
-    return made
+    app.router.redirect_slashes = False
+    return app
 
 
-def _enter(path: str) -> Endpoint:
+def _redirect(path: str) -> Endpoint:
     async def endpoint(_: Request) -> Response:
         return RedirectResponse(path, 307)
 
     return endpoint
 
 
-async def _nothing(_: Request) -> Response:
-    return HTMLResponse(render("watch/nothing.html"))
+async def _no_study(_: Request) -> Response:
+    return HTMLResponse(render("no_study.html"))
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _on_http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return HTMLResponse(render("watch/nothing.html"), error.status_code, error.headers)
+    return HTMLResponse(render("no_study.html"), error.status_code, error.headers)
 
 
 def _health(sites: Mapping[str, Starlette]) -> Endpoint:
-    def well() -> bool:
+    def healthy() -> bool:
         try:
-            return all(site.state.site.store.is_well() for site in sites.values())
+            return all(site.state.site.store.is_healthy() for site in sites.values())
         except Exception:
             return False
 
     async def endpoint(_: Request) -> Response:
-        good = await run_in_threadpool(well)
-        return PlainTextResponse("well\n" if good else "no database\n", 200 if good else 503)
+        ok = await run_in_threadpool(healthy)
+        return PlainTextResponse("well\n" if ok else "no database\n", 200 if ok else 503)
 
     return endpoint

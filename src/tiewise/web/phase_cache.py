@@ -1,29 +1,30 @@
-"""Whether judges may judge, known to a web process without asking for every page."""
+"""The phase of a study, kept in memory so that not every page asks the database."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from tiewise.study.researcher_store import Ledger, Phase
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.values import Phase
 
 SECONDS = 1.0
 
 
-class Doors:
-    """The phase of a study, asked for at most once a second."""
+class PhaseCache:
+    """The phase of a study, read at most once a second."""
 
-    def __init__(self, ledger: Ledger, clock: Callable[[], float] = time.monotonic) -> None:
-        self._ledger, self._clock = ledger, clock
-        self._known: tuple[float, Phase] | None = None
+    def __init__(self, store: ResearcherStore, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._clock = store, clock
+        self._entry: tuple[float, Phase] | None = None
 
     def phase(self) -> Phase:
-        """The phase, as it was a second ago at the earliest."""
-        known, at = self._known, self._clock()
-        if known is None or at - known[0] >= SECONDS:
-            known = self._known = (at, self._ledger.phase())
-        return known[1]
+        """The phase; at most a second old."""
+        entry, at = self._entry, self._clock()
+        if entry is None or at - entry[0] >= SECONDS:
+            entry = self._entry = (at, self._store.phase())
+        return entry[1]
 
-    def look_again(self) -> None:
-        """Somebody changed it here: ask anew."""
-        self._known = None
+    def invalidate(self) -> None:
+        """Read it again next time, as after a change."""
+        self._entry = None

@@ -1,4 +1,4 @@
-"""Pages: templates filled in, in the words of a language."""
+"""Templates and the languages that they are rendered in."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ HERE = Path(__file__).parent
 
 
 class Language(NamedTuple):
-    """The words of a language by key, what it calls itself, and which way it runs."""
+    """A language: its name, its direction, and its texts by key."""
 
     code: str
     name: str
     direction: str
     words: Mapping[str, str]
 
-    def say(self, key: str, **values: object) -> str:
-        """A wording, filled in."""
+    def translate(self, key: str, **values: object) -> str:
+        """The text of a key, with its values filled in."""
         return self.words[key].format(**values)
 
 
@@ -32,36 +32,38 @@ def language(code: str) -> Language:
     """A language that we ship."""
     tables = tomllib.loads((HERE / "words" / f"{code}.toml").read_text(encoding="utf-8"))
     about = tables.pop("language")
-    words = {f"{table}.{key}": word for table, said in tables.items() for key, word in said.items()}
+    words = {
+        f"{table}.{key}": word for table, texts in tables.items() for key, word in texts.items()
+    }
     return Language(code, about["name"], about["direction"], words)
 
 
 def preferred(header: str, offered: Sequence[str]) -> str:
-    """The language of those offered that a browser likes best, else the first."""
-    liked = []
+    """The offered language that a browser prefers, else the first."""
+    ranked = []
     for place, part in enumerate(header.split(",")[:20]):
         tag, _, rest = part.partition(";")
         weight = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", rest)
-        liked.append((-float(weight[1]) if weight else -1.0, place, tag.strip()[:2].lower()))
-    wanted = [code for weight, _, code in sorted(liked) if weight < 0 and code in offered]
-    return wanted[0] if wanted else offered[0]
+        ranked.append((-float(weight[1]) if weight else -1.0, place, tag.strip()[:2].lower()))
+    known = [code for weight, _, code in sorted(ranked) if weight < 0 and code in offered]
+    return known[0] if known else offered[0]
 
 
 @cache
 def templates() -> Environment:
-    """Our templates. What is not known is an error, and what comes from elsewhere is text."""
-    made = Environment(
+    """The templates: an undefined name is an error, and values are escaped."""
+    environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters["paragraphs"] = paragraphs
-    made.filters["contact"] = contact
-    return made
+    environment.filters["paragraphs"] = paragraphs
+    environment.filters["contact"] = contact
+    return environment
 
 
-def render(name: str, /, **told: Any) -> str:
-    """A page."""
-    return templates().get_template(name).render(told)
+def render(name: str, /, **values: Any) -> str:
+    """A template, rendered."""
+    return templates().get_template(name).render(values)
 
 
 def paragraphs(text: str) -> list[str]:
@@ -70,7 +72,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 class Contact(NamedTuple):
-    """A way to get help, and what a tap on it does; nothing where that cannot be told."""
+    """A way to get help, and its link; empty where it has none."""
 
     text: str
     href: str
@@ -78,10 +80,10 @@ class Contact(NamedTuple):
 
 def contact(text: str) -> Contact:
     """A contact with the web address, mail address or telephone number that is in it."""
-    if found := re.search(r"https?://[^\s<>\"]+", text):
-        return Contact(text, found[0].rstrip(".,;)"))
-    if found := re.search(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", text):
-        return Contact(text, f"mailto:{found[0]}")
-    if found := re.search(r"\+?\d[\d ()-]*\d", text):
-        return Contact(text, "tel:" + re.sub(r"[^\d+]", "", found[0]))
+    if match := re.search(r"https?://[^\s<>\"]+", text):
+        return Contact(text, match[0].rstrip(".,;)"))
+    if match := re.search(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", text):
+        return Contact(text, f"mailto:{match[0]}")
+    if match := re.search(r"\+?\d[\d ()-]*\d", text):
+        return Contact(text, "tel:" + re.sub(r"[^\d+]", "", match[0]))
     return Contact(text, "")

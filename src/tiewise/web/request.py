@@ -1,12 +1,13 @@
-"""A visit: one request, whose browser it comes from, and how it is answered."""
+"""A request to the site: its session, its form, and how it is answered."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from starlette.concurrency import run_in_threadpool
@@ -14,81 +15,21 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from tiewise.study.activity import Pace
-from tiewise.study.judge_store import Store
-from tiewise.study.researcher_store import Ledger, Phase
-from tiewise.study.study import Study
-from tiewise.study.values import Judge
-from tiewise.web.assets import Asset, Picture
-from tiewise.web.judge.maps import Maps
-from tiewise.web.live.cache import Latest
-from tiewise.web.phase_cache import Doors
-from tiewise.web.rendering import Language, language, preferred, render
-from tiewise.web.researcher.history import Past
-from tiewise.web.security import Guard, Session, Throttle, address, fresh_secret
+from tiewise.web.rendering import Language, language, render
+from tiewise.web.security import Session, Throttle, address
+from tiewise.web.site import Site
 
 LARGEST_FORM = 256 * 1024
 MOST_FIELDS = 5000
-FORM = "application/x-www-form-urlencoded"
+FORM_TYPE = "application/x-www-form-urlencoded"
 NUMBER = re.compile(r"[0-9]{1,9}")
-"""What a field holds that says which."""
+"""A field that holds the number of something."""
 
-
-class Throttles(NamedTuple):
-    """Who asks how often, while this process runs."""
-
-    sign_ups: Throttle
-    strangers: Throttle
-    posts: Throttle
-    sign_ins: Throttle
-    programs: Throttle
-
-
-@dataclass(frozen=True)
-class Site:
-    """Everything that pages are made from."""
-
-    study: Study
-    store: Store
-    ledger: Ledger
-    latest: Latest
-    doors: Doors
-    guard: Guard
-    throttles: Throttles
-    assets: Mapping[str, Asset]
-    images: Mapping[str, Picture]
-    maps: Maps | None
-    public_url: str
-    """Where judges reach it, where that is known."""
-    prefix: str
-    """What stands before every path, where the site is not at the root of its host."""
-    hosts: tuple[str, ...]
-    """Names it answers to; () for any."""
-    live: bool = False
-    """Whether the picture is kept up to date while the site runs."""
-
-    @cached_property
-    def pace(self) -> Pace:
-        """How fast judgements come in."""
-        return Pace(self.store)
-
-    @cached_property
-    def past(self) -> Past:
-        """Earlier pictures of the study."""
-        return Past(self.store, tuple(self.study.items))
-
-    @property
-    def phase(self) -> Phase:
-        """Whether judges may judge, as it was a second ago at the earliest."""
-        return self.doors.phase()
-
-    def to(self, path: str) -> str:
-        """The address of a page."""
-        return self.prefix + path
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Form(NamedTuple):
-    """What was filled in."""
+    """The fields of a form, in the order in which they were sent."""
 
     pairs: tuple[tuple[str, str], ...] = ()
 
@@ -105,138 +46,113 @@ NO_FORM = Form()
 
 
 @dataclass(frozen=True)
-class Visit:
-    """One request: whose browser, which judge, in which language, with which form."""
+class SiteRequest(ABC):
+    """One request; `JudgeRequest` and `ResearcherRequest` add who sent it."""
 
-    request: Request
+    http: Request
     site: Site
     session: Session
     known: bool
-    """Whether the browser brought this session, or it was made just now."""
-    judge: Judge | None = None
+    """Whether the browser sent this session; else it is a new one."""
     form: Form = NO_FORM
-    changed: bool = False
+    session_changed: bool = False
 
     @cached_property
     def language(self) -> Language:
         """The language to answer in."""
-        offered = self.site.study.settings.study.languages
-        if self.session.language in offered:
-            return language(self.session.language)
-        return language(preferred(self.request.headers.get("accept-language", ""), offered))
+        return language("en")
 
-    def carrying(self, **changes: Any) -> Visit:
-        """This visit with another session for the browser to carry."""
-        return replace(self, session=replace(self.session, **changes), changed=True)
+    @property
+    def base_url(self) -> str:
+        """The address of the site as judges know it: from the settings, else from the browser."""
+        if self.site.public_url:
+            return self.site.public_url
+        host = quote(self.http.headers.get("host", ""), safe=":[]")
+        return f"{self.http.scope.get('scheme', 'http')}://{host}{self.site.prefix}"
 
-    def go(self, path: str) -> Response:
-        """See another page of ours."""
-        return self._kept(RedirectResponse(self.site.to(path), 303))
+    def query(self, name: str) -> str:
+        """A parameter of the address, or nothing."""
+        return self.http.query_params.get(name, "")
 
-    def go_out(self, url: str) -> Response:
-        """See another site."""
-        return self._kept(RedirectResponse(url, 303))
+    def with_session(self, **changes: Any) -> Self:
+        """This request with a changed session, which the response gives to the browser."""
+        return replace(self, session=replace(self.session, **changes), session_changed=True)
 
-    def show(self, template: str, *, status: int = 200, **told: Any) -> Response:
-        """A page; a browser that gets a form with it gets a session, too."""
-        asked: list[str] = []
+    def redirect(self, path: str) -> Response:
+        """Send the browser to another page of the site."""
+        return self.redirect_outside(self.site.url(path))
+
+    def redirect_outside(self, url: str) -> Response:
+        """Send the browser to any address."""
+        return self._finished(RedirectResponse(url, 303))
+
+    def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """A page; a new browser is given a session only where the page has a form."""
+        tokens: list[str] = []
 
         def token() -> str:
-            asked.append(self.site.guard.token(self.session))
-            return asked[-1]
+            tokens.append(self.site.cookies.form_token(self.session))
+            return tokens[-1]
 
-        page = render(template, **self._around(), token=token, **told)
-        return self._kept(HTMLResponse(page, status), needed=bool(asked) and not self.known)
+        page = render(template, **self.context(), token=token, **values)
+        return self._finished(HTMLResponse(page, status), new=bool(tokens) and not self.known)
 
-    def _around(self) -> dict[str, Any]:
-        """What every page is told."""
-        spoken, settings = self.language, self.site.study.settings
-        return {
-            "say": spoken.say,
-            "word": lambda key: settings.word(key, spoken.code),
-            "to": self.site.to,
-            "asset": lambda name: self.site.to(f"/static/{name}?v={self.site.assets[name].digest}"),
-            "language": spoken,
-            "languages": [language(code) for code in settings.study.languages],
-            "settings": settings,
-            "judge": self.judge,
-            "has_groups": bool(self.site.study.groups),
-            "quiet": self.session.away,
-        }
+    def context(self) -> dict[str, Any]:
+        """The values that every template gets."""
+        site = self.site
+        return {"url": site.url, "asset": site.asset_url, "settings": site.study.settings}
 
-    def _kept(self, response: Response, *, needed: bool = False) -> Response:
-        if needed or self.changed:
-            self.site.guard.keep(self.session, self.request, response)
+    @abstractmethod
+    def write_session(self, response: Response) -> None:
+        """Set the cookie that holds the session."""
+
+    def _finished(self, response: Response, *, new: bool = False) -> Response:
+        if new or self.session_changed:
+            self.write_session(response)
         return response
 
 
-Page = Callable[[Visit], Response]
-Endpoint = Callable[[Request], Awaitable[Response]]
+# Endpoints: a request is read, checked, and answered in a thread.
 
 
-def page(made: Page, *, while_away: bool = False) -> Endpoint:
+AnyRequest = TypeVar("AnyRequest", bound=SiteRequest)
+
+
+def page_endpoint(
+    read: Callable[[Request], AnyRequest], answer: Callable[[AnyRequest], Response]
+) -> Endpoint:
     """A page that is read."""
 
-    async def endpoint(request: Request) -> Response:
-        visit = arrive(request)
-        return await run_in_threadpool(_served, visit, made, while_away)
+    async def endpoint(http: Request) -> Response:
+        return await run_in_threadpool(answer, read(http))
 
     return endpoint
 
 
-def post(made: Page, *, signs_up: bool = False, while_away: bool = False) -> Endpoint:
-    """A form that is sent: ours, and not too many of them."""
+def form_endpoint(
+    read: Callable[[Request], AnyRequest],
+    answer: Callable[[AnyRequest], Response],
+    check: Callable[[AnyRequest], None] = lambda _: None,
+) -> Endpoint:
+    """A form that is sent; `check` refuses it before it is answered."""
 
-    async def endpoint(request: Request) -> Response:
-        visit = arrive(request)
-        form = await read_form(request)
-        _refuse_foreign(visit, form)
-        _refuse_flood(visit, signs_up=signs_up)
-        return await run_in_threadpool(_served, replace(visit, form=form), made, while_away)
+    async def endpoint(http: Request) -> Response:
+        request = read(http)
+        request = replace(request, form=await read_form(http))
+        check(request)
+        return await run_in_threadpool(answer, request)
 
     return endpoint
 
 
-def arrive(request: Request) -> Visit:
-    """A request with the session that its browser brings, or a new one."""
-    site: Site = request.app.state.site
-    session = site.guard.session(request)
-    visit = Visit(request, site, session or Session(fresh_secret()), session is not None)
-    wanted = request.query_params.get("language", "")
-    if wanted in site.study.settings.study.languages and wanted != visit.session.language:
-        return visit.carrying(language=wanted)
-    return visit
-
-
-def _served(visit: Visit, made: Page, while_away: bool) -> Response:
-    """Find out who it is, and answer; a browser that left in haste sees nothing of the study."""
-    refuse_host(visit.request, visit.site)
-    if visit.session.away and not while_away:
-        return visit.show("away.html")
-    if visit.known:
-        visit = replace(visit, judge=visit.site.store.judge(visit.session.secret))
-    spoken = visit.session.language
-    if visit.judge is not None and visit.changed and spoken != visit.judge.language:
-        visit.site.store.speak(visit.judge, spoken)
-    return made(visit)
-
-
-def refuse_host(request: Request, site: Site) -> None:
-    """Refuse a request that was meant for another name."""
-    host = request.headers.get("host", "").rpartition(":")
-    name = host[0] if host[2].isdigit() else "".join(host)
-    if site.hosts and name.lower() not in site.hosts:
-        raise HTTPException(400)
-
-
-async def read_form(request: Request) -> Form:
+async def read_form(http: Request) -> Form:
     """The fields of a form, if it is one and not too large."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != FORM:
+    content_type = http.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != FORM_TYPE:
         raise HTTPException(415)
     body = b""
     try:
-        async for chunk in request.stream():
+        async for chunk in http.stream():
             body += chunk
             if len(body) > LARGEST_FORM:
                 raise HTTPException(413)
@@ -252,30 +168,27 @@ async def read_form(request: Request) -> Form:
     return Form(tuple(pairs))
 
 
-def _refuse_foreign(visit: Visit, form: Form) -> None:
-    """Forms of other sites, and of browsers that would not take our cookie."""
-    if visit.known and visit.site.guard.is_ours(form.get("token"), visit.session):
-        return
-    count(visit.site.throttles.strangers, address(visit.request))
-    raise HTTPException(403, "cookie" if not visit.known else "token")
+def check_form(request: SiteRequest, *, sign_up: bool = False) -> None:
+    """Refuse forms of other sites, of browsers without our cookie, and too many of ours."""
+    throttles, sender = request.site.throttles, address(request.http)
+    token = request.form.get("token")
+    if not (request.known and request.site.cookies.is_form_token(token, request.session)):
+        count_request(throttles.strangers, sender)
+        raise HTTPException(403, "token" if request.known else "cookie")
+    if sign_up:
+        count_request(throttles.sign_ups, sender)
+    count_request(throttles.posts, request.session.secret)
 
 
-def _refuse_flood(visit: Visit, *, signs_up: bool) -> None:
-    throttles = visit.site.throttles
-    if signs_up:
-        count(throttles.sign_ups, address(visit.request))
-    count(throttles.posts, visit.session.secret)
+def check_host(http: Request, site: Site) -> None:
+    """Refuse a request that was meant for another host name."""
+    host = http.headers.get("host", "").rpartition(":")
+    name = host[0] if host[2].isdigit() else "".join(host)
+    if site.hosts and name.lower() not in site.hosts:
+        raise HTTPException(400)
 
 
-def count(throttle: Throttle, who: str) -> None:
+def count_request(throttle: Throttle, sender: str) -> None:
     """Count a request, and refuse it where there were too many."""
-    if not throttle.allows(who):
+    if not throttle.allows(sender):
         raise HTTPException(429, headers={"Retry-After": str(throttle.wait())})
-
-
-def base_of(request: Request, site: Site) -> str:
-    """The address of the site as judges know it: as the study says, else as the browser did."""
-    if site.public_url:
-        return site.public_url
-    host = quote(request.headers.get("host", ""), safe=":[]")
-    return f"{request.scope.get('scheme', 'http')}://{host}{site.prefix}"

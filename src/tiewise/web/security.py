@@ -1,4 +1,4 @@
-"""Whose browser it is, whether a form is ours, how often is too often, and what headers say."""
+"""Session cookies, form tokens, rate limits and security headers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COOKIE_DAYS = 90
 RESEARCHER_DAYS = 7
 SECRET = re.compile(r"[0-9a-f]{32}")
 
-HEADERS = {
+SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -38,71 +38,73 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Robots-Tag": "noindex, nofollow",
 }
-"""On every answer. Addresses and pages of a study are nobody else's business."""
+"""On every response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a browser carries for us, signed."""
+    """What the cookie of a browser holds."""
 
     secret: str
-    """Its own; that of the judge, once there is one."""
+    """Of the browser; of the judge or the researcher once there is one."""
     language: str = ""
     away: bool = False
-    """Whether the quick exit was taken: no page of the study until they say so."""
+    """Whether the quick exit was taken: nothing of the study is shown until they return."""
 
 
-class Guard:
-    """Cookies that only we can write, and forms that only our pages can send."""
+class SessionCookies:
+    """Sessions in cookies that only we can write, and tokens for forms that only our pages have."""
 
     def __init__(self, key: str, *, https: bool = False, path: str = "") -> None:
         self._key = key.encode()
         self._signer = URLSafeTimedSerializer(
             self._key, salt="session", signer_kwargs={"digest_method": hashlib.sha256}
         )
-        # Cookies do not tell ports apart: two studies on one machine need names of their own.
+        # Cookies ignore ports, so two studies on one machine need different names.
         self._name = f"tiewise-{self._mac('name')[:8]}"
         self._https, self._path = https, path or "/"
 
-    def session(self, connection: HTTPConnection) -> Session | None:
-        """What the browser carries, if it is ours and not too old."""
-        kept = connection.cookies.get(self._cookie(connection), "")
+    def read_judge(self, connection: HTTPConnection) -> Session | None:
+        """The session of a judge's browser, if its cookie is ours and not too old."""
+        cookie = connection.cookies.get(self._cookie(connection), "")
         try:
-            said = self._signer.loads(kept, max_age=COOKIE_DAYS * 86400)
-            return Session(str(said["s"]), str(said["l"]), bool(said["a"]))
+            values = self._signer.loads(cookie, max_age=COOKIE_DAYS * 86400)
+            return Session(str(values["s"]), str(values["l"]), bool(values["a"]))
         except (BadData, KeyError, TypeError):
             return None
 
-    def keep(self, session: Session, connection: HTTPConnection, response: Response) -> None:
-        """Have the browser carry this."""
-        said = {"s": session.secret, "l": session.language, "a": int(session.away)}
+    def write_judge(self, session: Session, connection: HTTPConnection, response: Response) -> None:
+        """Set the signed cookie of a judge's browser."""
+        values = {"s": session.secret, "l": session.language, "a": int(session.away)}
         response.set_cookie(
-            self._cookie(connection), str(self._signer.dumps(said)), COOKIE_DAYS * 86400,
+            self._cookie(connection), str(self._signer.dumps(values)), COOKIE_DAYS * 86400,
             path=self._path, secure=self._secure(connection), httponly=True, samesite="lax",
         )  # fmt: skip
 
-    def badge(self, connection: HTTPConnection) -> str:
-        """The secret that a researcher's browser carries, in a cookie of its own; else nothing."""
-        kept = connection.cookies.get(self._cookie(connection, "-watch"), "")
-        return kept if SECRET.fullmatch(kept) else ""
+    def read_researcher(self, connection: HTTPConnection) -> Session | None:
+        """The session of a researcher's browser, from a cookie of its own."""
+        secret = connection.cookies.get(self._cookie(connection, "-watch"), "")
+        return Session(secret) if SECRET.fullmatch(secret) else None
 
-    def keep_badge(self, secret: str, connection: HTTPConnection, response: Response) -> None:
-        """Have a researcher's browser carry this secret; whose it is, is in the database."""
+    def write_researcher(
+        self, session: Session, connection: HTTPConnection, response: Response
+    ) -> None:
+        """Set the cookie of a researcher's browser; whose it is, is in the database."""
         response.set_cookie(
-            self._cookie(connection, "-watch"), secret, RESEARCHER_DAYS * 86400,
+            self._cookie(connection, "-watch"), session.secret, RESEARCHER_DAYS * 86400,
             path=self._path, secure=self._secure(connection), httponly=True, samesite="lax",
         )  # fmt: skip
 
-    def token(self, session: Session) -> str:
-        """For a form: never the same twice, so that compressed pages give nothing away."""
+    def form_token(self, session: Session) -> str:
+        """A token for a form; never the same twice, so that compressed pages reveal nothing."""
         nonce = secrets.token_hex(8)
         return f"{nonce}.{self._mac('form', nonce, session.secret)}"
 
-    def is_ours(self, token: str, session: Session) -> bool:
-        """Whether this browser had a form with this token from us."""
+    def is_form_token(self, token: str, session: Session) -> bool:
+        """Whether we gave this browser a form with this token."""
         nonce, _, mac = token.partition(".")
-        wanted = self._mac("form", nonce, session.secret)
-        return hmac.compare_digest(mac.encode(), wanted.encode())
+        expected = self._mac("form", nonce, session.secret)
+        return hmac.compare_digest(mac.encode(), expected.encode())
 
     def _mac(self, *words: str) -> str:
         return hmac.new(self._key, "\0".join(words).encode(), hashlib.sha256).hexdigest()
@@ -114,68 +116,68 @@ class Guard:
         name = self._name + kind
         if not self._secure(connection):
             return name
-        # A browser takes these only from the very host, over https.
+        # Browsers take these prefixes only over https, and `__Host-` only from the host itself.
         return f"{'__Host-' if self._path == '/' else '__Secure-'}{name}"
 
 
-def fresh_secret() -> str:
-    """A secret for a browser that carries none."""
+def new_secret() -> str:
+    """A secret for a new session."""
     return secrets.token_hex(16)
 
 
-class Limit(NamedTuple):
-    """So many in so many seconds."""
+class RateLimit(NamedTuple):
+    """So many requests in so many seconds."""
 
     number: int
     seconds: float
 
 
-class Limits(NamedTuple):
-    """How much is let through. A whole class may sit behind one address, so it is generous."""
+class RateLimits(NamedTuple):
+    """The limits of a site; generous, as a whole class may share one address."""
 
-    sign_ups: Limit = Limit(300, 600)
+    sign_ups: RateLimit = RateLimit(300, 600)
     """From one address."""
-    strangers: Limit = Limit(120, 60)
-    """Forms from one address that are not ours, or of nobody who signed up."""
-    posts: Limit = Limit(60, 15)
+    strangers: RateLimit = RateLimit(120, 60)
+    """Forms from one address that are not ours, and links that open nothing."""
+    posts: RateLimit = RateLimit(60, 15)
     """From one judge, or one researcher."""
-    sign_ins: Limit = Limit(20, 600)
+    sign_ins: RateLimit = RateLimit(20, 600)
     """Of researchers, from one address and for one name."""
-    programs: Limit = Limit(240, 60)
-    """Questions with one token, and from one address without a good one."""
+    programs: RateLimit = RateLimit(240, 60)
+    """API requests with one token, and from one address without a valid one."""
 
 
 class Throttle:
-    """Counts who asks, for a while, in memory; each known by a digest whose key is forgotten."""
+    """Counts requests by sender in memory; senders are stored as digests with a short-lived key."""
 
     MOST = 200_000
 
-    def __init__(self, limit: Limit, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limit: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit, self._clock = limit, clock
         self._begin(clock())
 
     def _begin(self, at: float) -> None:
         self._since, self._key = at, os.urandom(16)
-        self._seen: dict[bytes, int] = {}
+        self._counts: dict[bytes, int] = {}
 
-    def allows(self, who: str) -> bool:
-        """Whether this one may, counting this time."""
+    def allows(self, sender: str) -> bool:
+        """Count a request, and whether it is within the limit."""
         if self._clock() - self._since >= self._limit.seconds:
             self._begin(self._clock())
-        digest = hashlib.blake2b(who.encode(), digest_size=12, key=self._key).digest()
-        times = self._seen.get(digest, 0) + 1
-        if times == 1 and len(self._seen) >= self.MOST:
+        digest = hashlib.blake2b(sender.encode(), digest_size=12, key=self._key).digest()
+        times = self._counts.get(digest, 0) + 1
+        if times == 1 and len(self._counts) >= self.MOST:
             return False
-        self._seen[digest] = times
+        self._counts[digest] = times
         return times <= self._limit.number
 
     def wait(self) -> int:
-        """Seconds until it begins anew."""
+        """Seconds until the next period begins."""
         return max(1, round(self._since + self._limit.seconds - self._clock()))
 
 
 def address(connection: HTTPConnection) -> str:
-    """Where a request comes from; of IPv6 only the network, which is one household's."""
+    """The address of the sender; of IPv6 only the network, which belongs to one household."""
     host = connection.client.host if connection.client else ""
     try:
         known = ipaddress.ip_address(host.partition("%")[0])
@@ -188,25 +190,25 @@ def address(connection: HTTPConnection) -> str:
     return str(ipaddress.IPv6Network((int(known), 64), strict=False))
 
 
-class Headers:
-    """Puts our headers on every answer."""
+class SecurityHeaders:
+    """Middleware that sets the security headers of every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything on; dress answers on their way out."""
+        """Pass everything on, with headers added to responses."""
 
-        async def dressed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                dress(MutableHeaders(scope=message))
+                set_security_headers(MutableHeaders(scope=message))
             await send(message)
 
-        await self._app(scope, receive, dressed if scope["type"] == "http" else send)
+        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-def dress(headers: MutableHeaders) -> None:
-    """Our headers, and no keeping of pages unless the answer says otherwise."""
-    for name, value in HEADERS.items():
+def set_security_headers(headers: MutableHeaders) -> None:
+    """Set the security headers, and no caching unless the response says otherwise."""
+    for name, value in SECURITY_HEADERS.items():
         headers[name] = value
     headers.setdefault("Cache-Control", "no-store")

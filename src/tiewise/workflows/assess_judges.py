@@ -1,4 +1,4 @@
-"""Judges looked at: who goes with the others, who moves the results, and how reliable these are."""
+"""Assessing judges: fit, influence and flags of each, and the reliability of the results."""
 
 from __future__ import annotations
 
@@ -6,111 +6,120 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from xarray import DataTree
 
 from tiewise.criticism.judge_fit import item_fit, judge_table
-from tiewise.criticism.split_half import SPLITS, Reliability, classical, split_half
+from tiewise.criticism.split_half import (
+    SPLITS,
+    ReliabilityFigures,
+    separation_reliability,
+    split_half,
+)
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.files import write_csv
 from tiewise.engines.threads import one_blas_thread
 from tiewise.errors import InputError
+from tiewise.folders import atomic_folder, check_output_folder
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.posterior.judgement_record import Record
-from tiewise.posterior.predictions import Opinions
+from tiewise.model.build import ModelOptions, build_model
+from tiewise.model.item_context import ItemContext
+from tiewise.posterior.judgement_record import JudgementRecord
+from tiewise.posterior.predictions import PosteriorDraws
 from tiewise.posterior.reliability import reliability
-from tiewise.posterior.tree import keep, model_of
+from tiewise.posterior.results_folder import Results
+from tiewise.posterior.tree import attach_record, rebuild_model
 from tiewise.progress import Progress, no_progress
-from tiewise.report.folder import Results, refuse_full, whole_folder
-from tiewise.workflows.analyse import Surroundings, build_model
+from tiewise.randomness import RNGLike, as_seed
 
 FILES = ("judges.csv", "item-fit.csv", "reliability.json", "judges.svg", "judges.png")
-"""What is written."""
+"""The files that are written."""
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Judges, items and reliability as they were found."""
+class JudgeAssessment:
+    """Tables of judges and items, and measures of reliability."""
 
     judges: pd.DataFrame
     items: pd.DataFrame
-    reliability: Reliability
+    reliability: ReliabilityFigures
 
 
-def look_at_judges(
+def assess_judges(
     source: object,
     out: str | Path | None = None,
     *,
-    around: Surroundings | None = None,
+    context: ItemContext | None = None,
     columns: Mapping[str, str] | None = None,
-    seed: int = 1,
+    rng: RNGLike = 1,
     splits: int = SPLITS,
     force: bool = False,
     progress: Progress = no_progress,
-    **model: Any,
-) -> Judged:
-    """Every judge in figures, and the reliability of the results: the twin of `tiewise judges`.
+    **model: Unpack[ModelOptions],
+) -> JudgeAssessment:
+    """Statistics of every judge, and the reliability of the results: the twin of `tiewise judges`.
 
     `source` is a file or frame of judgements, which is fitted as `analyse` would, or `Results`.
     With `out`, tables and a picture are written there.
     """
+    seed = as_seed(rng)
     if out is not None:
-        refuse_full(Path(out), force=force)
+        check_output_folder(Path(out), force=force)
     with one_blas_thread():
         built, tree, record = (
-            _kept(source)
+            _stored_fit(source)
             if isinstance(source, Results)
-            else _fitted(source, around or Surroundings(), columns or {}, model, seed, progress)
+            else _new_fit(source, context or ItemContext(), columns or {}, model, seed, progress)
         )
-        found = judge_table(built, tree, record, seed=seed, progress=progress)
-        told = _reliability(built, tree, record, found, splits, seed, progress)
-        judged = Judged(found, item_fit(tree, seed=seed), told)
+        judges = judge_table(built, tree, record, rng=seed, progress=progress)
+        figures = _reliability(built, tree, record, judges, splits, seed, progress)
+        assessment = JudgeAssessment(judges, item_fit(tree, rng=seed), figures)
     if out is not None:
-        _write(judged, Path(out), force=force)
-    return judged
+        _write(assessment, Path(out), force=force)
+    return assessment
 
 
-def _kept(results: Results) -> tuple[BradleyTerry, DataTree, Record]:
-    record = Record.read(results.tree)
+def _stored_fit(results: Results) -> tuple[BradleyTerry, DataTree, JudgementRecord]:
+    record = JudgementRecord.from_tree(results.tree)
     if record is None:
         raise InputError(
             f"{results.folder} does not hold who judged what; "
             "give the file of judgements, or fit it again"
         )
-    return model_of(results.tree), results.tree, record
+    return rebuild_model(results.tree), results.tree, record
 
 
-def _fitted(
-    source: object, around: Surroundings, columns: Mapping[str, str], model: Mapping[str, Any],
+def _new_fit(
+    source: object, context: ItemContext, columns: Mapping[str, str], model: ModelOptions,
     seed: int, progress: Progress,
-) -> tuple[BradleyTerry, DataTree, Record]:  # fmt: skip
+) -> tuple[BradleyTerry, DataTree, JudgementRecord]:  # fmt: skip
     from tiewise.posterior.fit import fit
 
     comparisons = source if isinstance(source, Comparisons) else read_comparisons(source, **columns)
-    built = build_model(comparisons, around, **model)
-    record = Record.of(comparisons, built.items)
+    built = build_model(comparisons, context, **model)
+    record = JudgementRecord.from_comparisons(comparisons, built.items)
     if record is None:
         raise InputError(f"{comparisons.source} is too long to look at judge by judge; take a part")
-    tree = fit(built, seed=seed, names=around.names, progress=progress)
-    keep(tree, built, comparisons)
+    tree = fit(built, rng=seed, names=context.names, progress=progress)
+    attach_record(tree, built, comparisons)
     return built, tree, record
 
 
 def _reliability(
-    model: BradleyTerry, tree: DataTree, record: Record, judges: pd.DataFrame, splits: int,
+    model: BradleyTerry, tree: DataTree, record: JudgementRecord, judges: pd.DataFrame, splits: int,
     seed: int, progress: Progress,
-) -> Reliability:  # fmt: skip
+) -> ReliabilityFigures:  # fmt: skip
     halves = (
-        split_half(model, record, splits=splits, seed=seed, progress=progress) if splits else None
+        split_half(model, record, splits=splits, rng=seed, progress=progress) if splits else None
     )
-    separation = classical(model)
+    separation = separation_reliability(model)
     repeats = judges["repeats"].to_numpy(float)
     alike = np.nansum(repeats * judges["consistency"].to_numpy(float))
-    return Reliability(
-        posterior=reliability(Opinions.of(tree).quality),
+    return ReliabilityFigures(
+        posterior=reliability(PosteriorDraws.from_tree(tree).quality),
         separation=None if np.isnan(separation) else separation,
         halves=halves.reliability if halves else None,
         halves_low=halves.low if halves else None,
@@ -120,15 +129,15 @@ def _reliability(
     )
 
 
-def _write(judged: Judged, out: Path, *, force: bool) -> None:
+def _write(assessment: JudgeAssessment, out: Path, *, force: bool) -> None:
     from tiewise.plots.canvas import save
     from tiewise.plots.checks import judge_plot
 
-    with whole_folder(out, force=force, ours=FILES) as folder:
-        write_csv(judged.judges, folder / "judges.csv")
-        write_csv(judged.items, folder / "item-fit.csv")
-        text = json.dumps(asdict(judged.reliability), indent=2)
+    with atomic_folder(out, force=force, replaces=FILES) as folder:
+        write_csv(assessment.judges, folder / "judges.csv")
+        write_csv(assessment.items, folder / "item-fit.csv")
+        text = json.dumps(asdict(assessment.reliability), indent=2)
         (folder / "reliability.json").write_text(text + "\n", encoding="utf-8")
-        figure = judge_plot(judged.judges)
+        figure = judge_plot(assessment.judges)
         for kind in ("svg", "png"):
             save(figure, folder / f"judges.{kind}")

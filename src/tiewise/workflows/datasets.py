@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-import numpy as np
-
+from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE
 from tiewise.data.comparisons import Comparisons, read_comparisons
-from tiewise.data.format_rules import as_text
+from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
-from tiewise.geo.areas import Areas, Rings
+from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
+from tiewise.workflows.r_files import RMap, dense_matrix, read_rda
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -53,7 +52,7 @@ class Dataset:
     items: DataFrame | None
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write what there is as plain files, and say which."""
+        """Write the data set as plain files; return their paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for file, write in self._files().items():
@@ -89,7 +88,7 @@ def load(
     folder: str | Path | None = None,
     hashes: Mapping[str, str] = HASHES,
 ) -> Dataset:
-    """The data set called `name`, from this machine if it has been here before.
+    """The data set with this name, from the cache of this machine if it is there.
 
     `base` is the address to fetch from (else TIEWISE_DATA_URL, else GitHub), `folder` the place
     to keep the file (else the user's cache).
@@ -98,7 +97,7 @@ def load(
         raise InputError(f"there is no data set {name!r}; choose from {', '.join(STUDIES)}")
     study = STUDIES[name]
     path = fetch(study.file, base=base, folder=folder, hashes=hashes)
-    parts = study.build(_read_rda(path)[path.stem])
+    parts = study.build(read_rda(path)[path.stem])
     comparisons = read_comparisons(parts.table, name=study.file)
     return Dataset(
         name, f"{study.about}\n{ORIGIN}", comparisons, parts.graph, parts.areas, parts.items
@@ -150,7 +149,7 @@ def _reason(error: OSError) -> str:
     return error.strerror or "no answer from the server"
 
 
-class Parts(NamedTuple):
+class StudyParts(NamedTuple):
     """What a data file holds, in our own terms."""
 
     table: DataFrame
@@ -159,11 +158,14 @@ class Parts(NamedTuple):
     items: DataFrame | None = None
 
 
-def _interface(table: Any) -> Parts:
-    return Parts(_as_text(table))
+def _interface(table: Any) -> StudyParts:
+    return StudyParts(_as_text(table))
 
 
-def _dar_es_salaam(study: Any) -> Parts:
+DAR_ES_SALAAM_CODES = {"0": FIRST, "1": SECOND, "2": TIE}
+
+
+def _dar_es_salaam(study: Any) -> StudyParts:
     rows = _as_text(study["comparisons"])
     first, second, outcome = rows["subward1"], rows["subward2"], rows["outcome"]
     table = rows.assign(
@@ -171,78 +173,78 @@ def _dar_es_salaam(study: Any) -> Parts:
         item_1_id=first,
         item_2_id=second,
         selected_item_id=first.where(outcome == "0", second.where(outcome == "1", "")),
-        state=outcome.map({"0": "selected", "1": "selected", "2": "tied"}),
+        state=outcome.map({code: ANSWERS[a].state for code, a in DAR_ES_SALAAM_CODES.items()}),
         judge_sex=rows["sex"],
     ).drop(columns=["subward1", "subward2", "outcome", "sex"])
     subwards = study["subwards"]
     ids = _numbers(len(subwards.table))
-    called = _as_text(subwards.table)["subwardName"]
+    names = _as_text(subwards.table)["subwardName"]
     areas = Areas.from_rings(
-        ids, called, subwards.shapes, crs=subwards.crs, source="the map of Dar es Salaam"
+        ids, names, subwards.shapes, crs=subwards.crs, source="the map of Dar es Salaam"
     )
-    graph = Graph.from_adjacency(_matrix(study["adjacencyMatrix"]), ids)
-    return Parts(table, graph, areas, areas.frame()[["id", "name"]])
+    graph = Graph.from_adjacency(dense_matrix(study["adjacencyMatrix"]), ids)
+    return StudyParts(table, graph, areas, areas.frame()[["id", "name"]])
 
 
-def _forced_marriage(study: Any) -> Parts:
+def _forced_marriage(study: Any) -> StudyParts:
     rows = _as_text(study["comparisons"])
     table = rows.rename(columns={"user": "user_id", "win": "winner", "lost": "loser"})
     wards = study["wards"]
-    known = wards.table if isinstance(wards, Map) else wards
+    known = wards.table if isinstance(wards, RMap) else wards
     items = _items(_numbers(len(known)), known["NAME"], known.drop(columns="NAME"))
-    graph = Graph.from_adjacency(_matrix(study["adjacencyMatrix"]), items["id"])
-    return Parts(table, graph, None, items)
+    graph = Graph.from_adjacency(dense_matrix(study["adjacencyMatrix"]), items["id"])
+    return StudyParts(table, graph, None, items)
 
 
-def _wimbledon(study: Any) -> Parts:
+def _wimbledon(study: Any) -> StudyParts:
     # `outcome` is the R function's code for "the first won", which `winner` says already.
     table = _as_text(study["matches"]).drop(columns="outcome", errors="ignore")
     players = study["players"]
     items = _items(players["id"], players["name"], players.drop(columns=["id", "name"]))
-    return Parts(table, None, None, items)
+    return StudyParts(table, None, None, items)
 
 
-def _items(ids: Iterable[Any], called: Iterable[Any], more: DataFrame) -> DataFrame:
+def _items(ids: Iterable[Any], names: Iterable[Any], others: DataFrame) -> DataFrame:
     """One row per item: `id` and `name` as text, then what else is known, as it came."""
-    table = more.reset_index(drop=True).drop(columns=["id", "name"], errors="ignore")
+    table = others.reset_index(drop=True).drop(columns=["id", "name"], errors="ignore")
     table.insert(0, "id", [as_text(one) for one in ids])
-    table.insert(1, "name", [as_text(one) for one in called])
+    table.insert(1, "name", [as_text(one) for one in names])
     return table
 
 
-class Study(NamedTuple):
+class StudySource(NamedTuple):
     """A file, how to build a data set from what it holds, and what it is about."""
 
     file: str
-    build: Callable[[Any], Parts]
+    build: Callable[[Any], StudyParts]
     about: str
 
 
-STUDIES: Mapping[str, Study] = {
-    "south-yorkshire": Study(
+STUDIES: Mapping[str, StudySource] = {
+    "south-yorkshire": StudySource(
         "sy.comparisons.rda",
         _interface,
         "Risk of female genital mutilation in the wards of South Yorkshire, 2022. "
         "Chosen: the ward with the higher risk.",
     ),
-    "oxfordshire": Study(
+    "oxfordshire": StudySource(
         "oxon.comparisons.rda",
         _interface,
         "Risk of honour based abuse in Oxford and Banbury. Chosen: the area with the higher risk.",
     ),
-    "dar-es-salaam": Study(
+    "dar-es-salaam": StudySource(
         "darEsSalaam.rda",
         _dar_es_salaam,
         "Deprivation in the 452 subwards of Dar es Salaam, Tanzania, 2018. "
         "Chosen: the subward judged richer.",
     ),
-    "forced-marriage": Study(
+    "forced-marriage": StudySource(
         "forcedMarriage.rda",
         _forced_marriage,
         "Risk of forced marriage in the 76 wards of Nottinghamshire. "
         "Chosen: the ward with the higher risk.",
     ),
-    "wimbledon": Study(
+    "wimbledon": StudySource(
         "wimbledon.rda",
         _wimbledon,
         "The 127 men's singles matches of Wimbledon 2019, and the players' ranks and points.",
@@ -257,78 +259,3 @@ def _numbers(count: int) -> list[str]:
 def _as_text(table: DataFrame) -> DataFrame:
     """The same table, numbered from 0, with every cell as text and "" for what is missing."""
     return table.reset_index(drop=True).map(as_text)
-
-
-def _matrix(thing: Any) -> Any:
-    """A matrix of R as an array: plain, with names for its rows, or sparse (package Matrix)."""
-    if not hasattr(thing, "Dim"):
-        return np.asarray(getattr(thing, "values", thing))
-    from scipy.sparse import csc_array
-
-    values = getattr(thing, "x", np.ones(len(thing.i)))
-    dense = csc_array((values, thing.i, thing.p), shape=tuple(thing.Dim)).toarray()
-    # The symmetric classes keep one triangle only.
-    return np.maximum(dense, dense.T)
-
-
-class Map(NamedTuple):
-    """R's `sf`: a table, and for each row its polygons as rings of coordinates."""
-
-    table: DataFrame
-    shapes: list[Sequence[Rings]]
-    crs: str | None
-
-
-def _read_rda(path: Path) -> dict[str, Any]:
-    """The objects of an R data file by name; maps come as `Map`."""
-    import rdata
-
-    known = {**rdata.conversion.DEFAULT_CLASS_MAP, **_shape_readers()}
-    with warnings.catch_warnings():
-        # It says of each class of R it has no reader for that it took the plain object.
-        warnings.simplefilter("ignore")
-        return dict(rdata.read_rda(path, constructor_dict=known))
-
-
-def _shape_readers() -> dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]:
-    columns = ("sfc_MULTIPOLYGON", "sfc_POLYGON", "sfc_GEOMETRY")
-    return {
-        "factor": _factor,
-        "XY": _polygons,
-        "XYZ": _polygons,
-        "crs": _crs,
-        **{kind: lambda shapes, about: (list(shapes), about.get("crs")) for kind in columns},
-        "sf": _map,
-    }
-
-
-def _factor(codes: Any, about: Mapping[str, Any]) -> Any:
-    """Text for codes; rdata's own reader stumbles over the named factors that sf keeps."""
-    plain: Any = np.ma.asarray(getattr(codes, "values", codes), float)
-    numbers = plain.filled(np.nan)
-    levels = about["levels"]
-    return np.array([levels[int(k) - 1] if k > 0 else None for k in numbers], object)
-
-
-def _polygons(shape: Any, about: Mapping[str, Any]) -> Sequence[Rings]:
-    """Polygons as rings of x and y; one polygon is many of one."""
-    polygons = [shape] if "POLYGON" in about["class"] else shape
-    return [[np.asarray(ring, float)[:, :2] for ring in rings] for rings in polygons]
-
-
-def _crs(parts: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:
-    """The coordinate system in words that others read, newer spellings of sf first."""
-    for key in ("wkt", "input", "epsg", "proj4string"):
-        said = as_text(np.ma.filled(parts[key], -1)[0]) if key in parts else ""
-        if said and not said.startswith("-"):
-            return f"EPSG:{said}" if key == "epsg" else said
-    return None
-
-
-def _map(columns: Mapping[str, Any], about: Mapping[str, Any]) -> Map:
-    import rdata
-
-    drawn = str(about["sf_column"][0])
-    shapes, crs = columns[drawn]
-    others = {name: values for name, values in columns.items() if name != drawn}
-    return Map(rdata.conversion.dataframe_constructor(others, about), shapes, crs)

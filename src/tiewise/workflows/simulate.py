@@ -1,4 +1,4 @@
-"""Made-up studies on disk: the twin of `tiewise simulate`."""
+"""Simulated studies on disk: the twin of `tiewise simulate`."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tiewise.data.format_rules import FIRST, SECOND
+from tiewise.data.answers import ANSWERS, FIRST, SECOND, STATES
 from tiewise.errors import InputError
+from tiewise.folders import atomic_folder, check_output_folder
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
-from tiewise.model.quality_priors import Independent, Network, Prior
+from tiewise.model.quality_priors import Independent, Network, QualityPrior
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import (
-    Sitting,
+    JudgementBatch,
     Truth,
     judge_names,
+    simulate_batches,
     simulate_comparisons,
-    simulate_sittings,
 )
-from tiewise.report.folder import refuse_full, whole_folder
+from tiewise.randomness import RNGLike, as_seed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 CSV, PARQUET = "comparisons.csv", "comparisons.parquet"
-OURS = (CSV, PARQUET, "truth.csv", "areas.gpkg")
-STATES = ("selected", "tied", "skipped")
-STATE = np.array([0, 0, 1, 2])
-"""Which of these the comparison interface has for each outcome."""
+FILES = (CSV, PARQUET, "truth.csv", "areas.gpkg")
+STATE = np.array([STATES.index(answer.state) for answer in ANSWERS])
+"""Position in `STATES` by the code of an answer."""
 
 
-def make_up(
+def write_simulated_study(
     out: str | Path,
     *,
     county: int | None = None,
@@ -50,49 +50,48 @@ def make_up(
     tie: float = 0.5,
     variance: float = 1.5,
     skip: float = 0.0,
-    seed: int = 1,
+    rng: RNGLike = 1,
     parquet: bool = False,
     force: bool = False,
 ) -> str:
-    """Write comparisons.csv, truth.csv and any map to `out`; say in a line what was made.
+    """Write comparisons.csv, truth.csv and any map to `out`; return a line about them.
 
-    With `parquet` it is comparisons.parquet instead, which is as quick for many millions.
+    With `parquet` it is comparisons.parquet instead, which suits many millions of judgements.
     """
-    if sum(given is not None for given in (county, items, areas)) != 1:
-        raise InputError("say what to compare: one of --county N, --items N, --areas FILE")
+    if sum(option is not None for option in (county, items, areas)) != 1:
+        raise InputError("say what to compare: one of county=N, items=N, areas=FILE")
     if areas is None and (id or name or group or join_islands):
-        raise InputError(
-            "--id, --name, --group and --join-islands speak of a map; give it with --areas"
-        )
-    refuse_full(Path(out), force=force)
-    rng = np.random.default_rng(seed)
-    land = None
+        raise InputError("id=, name=, group= and join_islands= speak of a map; give it with areas=")
+    check_output_folder(Path(out), force=force)
+    seed = as_seed(rng)
+    generator = np.random.default_rng(seed)
+    region = None
     if county is not None:
-        land = Areas.made_up(county, seed=seed)
+        region = Areas.synthetic(county, rng=seed)
     elif areas is not None:
-        land = Areas.read(areas, id=id, name=name, group=group)
-    prior: Prior
-    if land is not None:
-        prior = Network(Graph.from_areas(land, join_islands=join_islands))
+        region = Areas.read(areas, id=id, name=name, group=group)
+    prior: QualityPrior
+    if region is not None:
+        prior = Network(Graph.from_areas(region, join_islands=join_islands))
     else:
         prior = Independent(tuple(str(k + 1) for k in range(items or 0)))
-    truth = Truth.drawn(prior, Fixed(variance), Fixed(tie) if tie else None, rng)
+    truth = Truth.from_priors(prior, Fixed(variance), Fixed(tie) if tie else None, generator)
     number = 10 * len(truth.items) if comparisons is None else comparisons
-    how: dict[str, Any] = {"judges": judges, "skip": skip}
-    with whole_folder(Path(out), force=force, ours=OURS) as folder:
+    options: dict[str, Any] = {"judges": judges, "skip": skip}
+    with atomic_folder(Path(out), force=force, replaces=FILES) as folder:
         if parquet:
-            parts = simulate_sittings(truth, number, rng, **how)
+            parts = simulate_batches(truth, number, generator, **options)
             _write_parquet(parts, truth.items, judge_names(judges), folder / PARQUET)
         else:
-            simulate_comparisons(truth, number, rng, **how).to_csv(folder / CSV)
-        _truth_table(truth, land).to_csv(folder / "truth.csv", index=False, lineterminator="\n")
-        if land is not None:
-            land.to_gpkg(folder / "areas.gpkg")
+            simulate_comparisons(truth, number, generator, **options).to_csv(folder / CSV)
+        _truth_table(truth, region).to_csv(folder / "truth.csv", index=False, lineterminator="\n")
+        if region is not None:
+            region.to_gpkg(folder / "areas.gpkg")
     return f"{number} judgements of {len(truth.items)} items by {min(judges, number)} judges"
 
 
 def _write_parquet(
-    parts: Iterable[Sitting], items: Sequence[str], judges: Sequence[str], path: Path
+    parts: Iterable[JudgementBatch], items: Sequence[str], judges: Sequence[str], path: Path
 ) -> None:
     """Judgements in the columns of the CSV file, part by part."""
     from pyarrow import parquet
@@ -110,7 +109,9 @@ def _write_parquet(
             writer.close()
 
 
-def _interface(part: Sitting, items: Sequence[str], judges: Sequence[str], begin: int) -> pa.Table:
+def _interface(
+    part: JudgementBatch, items: Sequence[str], judges: Sequence[str], begin: int
+) -> pa.Table:
     """Judgements in the columns of the comparison interface, numbered from `begin`."""
     import pyarrow as pa
 
@@ -118,22 +119,22 @@ def _interface(part: Sitting, items: Sequence[str], judges: Sequence[str], begin
         places = pa.array(place.astype(np.int32), mask=gone)
         return pa.DictionaryArray.from_arrays(places, pa.array(names, pa.string()))
 
-    nobody = (part.said != FIRST) & (part.said != SECOND)
-    chosen = np.where(part.said == FIRST, part.first, part.second)
+    nobody = (part.answer != FIRST) & (part.answer != SECOND)
+    chosen = np.where(part.answer == FIRST, part.first, part.second)
     return pa.table(
         {
-            "comparison_id": np.arange(begin, begin + len(part.said)),
+            "comparison_id": np.arange(begin, begin + len(part.answer)),
             "user_id": named(part.judge, judges),
             "item_1_id": named(part.first, items),
             "item_2_id": named(part.second, items),
             "selected_item_id": named(chosen, items, nobody),
-            "state": named(STATE[part.said], STATES),
+            "state": named(STATE[part.answer], STATES),
         }
     )
 
 
-def _truth_table(truth: Truth, land: Areas | None) -> pd.DataFrame:
+def _truth_table(truth: Truth, region: Areas | None) -> pd.DataFrame:
     table = pd.DataFrame({"item": truth.items, "quality": truth.quality - truth.quality.mean()})
-    if land is not None:
-        table.insert(1, "name", list(land.names))
+    if region is not None:
+        table.insert(1, "name", list(region.names))
     return table

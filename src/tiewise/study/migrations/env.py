@@ -1,4 +1,4 @@
-"""Runs migrations on the connection that `bring_up_to_date` hands over."""
+"""Runs migrations on the connection that `migrate` hands over."""
 
 from alembic import context
 

@@ -1,1 +1,1 @@
-"""The pages of a judge: arriving, judging pairs, leaving."""
+"""The pages of a judge: sign-up, pairs, withdrawal."""

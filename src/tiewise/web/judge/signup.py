@@ -1,161 +1,156 @@
-"""How a judge comes in, comes back, and leaves: at once, for now, or for good."""
+"""Pages around judging: consent and sign-up, the personal link, the quick exit, withdrawal."""
 
 from __future__ import annotations
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from tiewise.study.settings import SignUpField
-from tiewise.study.signup import Fault, Told, read_answers, tidy
-from tiewise.web.judge.pages import way
-from tiewise.web.request import Visit, base_of
-from tiewise.web.security import COOKIE_DAYS, SECRET, fresh_secret
+from tiewise.study.signup import SignUpFault, clean_line, read_answers
+from tiewise.web.judge.request import JudgeRequest, next_step
+from tiewise.web.security import COOKIE_DAYS, SECRET, new_secret
 
 FIELD = "about_"
 
 
-def welcome(visit: Visit) -> Response:
-    """What it is about, and the way in."""
-    return visit.show(
-        "welcome.html",
-        code=tidy(visit.request.query_params.get("code", "")),
-        progress=visit.site.store.progress(visit.judge) if visit.judge else None,
-        next=way(visit.site, visit.judge),
-        phase=visit.site.phase,
+def welcome_page(request: JudgeRequest) -> Response:
+    """What the study is about, and the link to begin."""
+    return request.show(
+        "judge/welcome.html",
+        code=clean_line(request.query("code")),
+        progress=request.site.store.progress(request.judge) if request.judge else None,
+        next=next_step(request.site, request.judge),
+        phase=request.site.phase,
     )
 
 
-# In.
+# Sign-up.
 
 
-def begin(visit: Visit) -> Response:
-    """Consent and sign-up; somebody who has done it goes on."""
-    place = way(visit.site, visit.judge)
-    if place != "/begin":
-        return visit.go(place)
-    return _begin(visit, Told({}, []), code=tidy(visit.request.query_params.get("code", "")))
+def consent_page(request: JudgeRequest) -> Response:
+    """The form for consent and sign-up; a judge who has sent it goes on."""
+    step = next_step(request.site, request.judge)
+    if step != "/begin":
+        return request.redirect(step)
+    return _consent_form(request, [], code=clean_line(request.query("code")))
 
 
-def join(visit: Visit) -> Response:
-    """A new judge, if they agree and tell what has to be told; an old one agrees anew."""
-    settings, form = visit.site.study.settings, visit.form
-    asked = () if visit.judge else settings.judges.fields
-    told = read_answers(asked, {one.name: form.get(FIELD + one.name) for one in asked})
-    told = told._replace(faults=[Fault(FIELD + field, why) for field, why in told.faults])
-    # The text they had before them must be the one in force.
+def sign_up(request: JudgeRequest) -> Response:
+    """A new judge, if they agree and the form is complete; a judge who is back agrees anew."""
+    settings, form = request.site.study.settings, request.form
+    fields = () if request.judge else settings.judges.fields
+    answers = read_answers(fields, {one.name: form.get(FIELD + one.name) for one in fields})
+    faults = [SignUpFault(FIELD + field, why) for field, why in answers.faults]
+    # They must have agreed to the current text.
     if form.get("consent") != settings.consent.version:
-        told.faults.insert(0, Fault("consent", "consent"))
-    code = tidy(form.get("code"))
-    if told.faults:
-        return _begin(visit, told, code=code, status=422)
-    if visit.judge:
-        visit.site.store.agree(visit.judge, settings.consent.version)
-    elif not _joined(visit, told, code):
-        told.faults.append(Fault("code", "code"))
-        return _begin(visit, told, code=code, status=422)
-    return visit.go("/groups" if visit.site.study.groups else "/pair")
+        faults.insert(0, SignUpFault("consent", "consent"))
+    code = clean_line(form.get("code"))
+    if faults:
+        return _consent_form(request, faults, code=code, status=422)
+    if request.judge:
+        request.site.store.record_consent(request.judge, settings.consent.version)
+    elif not _add_judge(request, answers.answers, code):
+        faults.append(SignUpFault("code", "code"))
+        return _consent_form(request, faults, code=code, status=422)
+    return request.redirect("/groups" if request.site.study.groups else "/pair")
 
 
-def _joined(visit: Visit, told: Told, code: str) -> bool:
-    """Whether they are a judge now; somebody who clicks twice is one judge, not two."""
-    store, settings = visit.site.store, visit.site.study.settings
-    new = store.welcome(
+def _add_judge(request: JudgeRequest, about: dict[str, str], code: str) -> bool:
+    """Whether they are a judge now; two clicks make one judge, not two."""
+    store, settings = request.site.store, request.site.study.settings
+    new = store.add_judge(
         consent=settings.consent.version,
-        language=visit.language.code,
-        about=told.answers,
+        language=request.language.code,
+        about=about,
         code=code if settings.judges.invited_only else None,
-        secret=visit.session.secret,
+        secret=request.session.secret,
     )
-    return new is not None or store.judge(visit.session.secret) is not None
+    return new is not None or store.judge(request.session.secret) is not None
 
 
-def _begin(visit: Visit, told: Told, *, code: str, status: int = 200) -> Response:
-    fields = visit.site.study.settings.judges.fields
-    labels = {FIELD + one.name: _label(visit, one) for one in fields}
-    return visit.show(
-        "begin.html", status=status, code=code, again=visit.judge is not None,
+def _consent_form(
+    request: JudgeRequest, faults: list[SignUpFault], *, code: str, status: int = 200
+) -> Response:
+    settings, language = request.site.study.settings, request.language
+    fields = settings.judges.fields
+    labels = {FIELD + one.name: settings.label(one, language.code) for one in fields}
+    return request.show(
+        "judge/begin.html", status=status, code=code, again=request.judge is not None,
         faults={
-            fault.field: visit.language.say(f"fault.{fault.why}", label=labels.get(fault.field))
-            for fault in told.faults
+            field: language.translate(f"fault.{why}", label=labels.get(field))
+            for field, why in faults
         },
-        values={one.name: tidy(visit.form.get(FIELD + one.name)) for one in fields},
+        values={one.name: clean_line(request.form.get(FIELD + one.name)) for one in fields},
         labels=labels,
     )  # fmt: skip
 
 
-def _label(visit: Visit, asked: SignUpField) -> str:
-    return visit.site.study.settings.label(asked, visit.language.code)
+# The personal link.
 
 
-# Back.
-
-
-def come_back(visit: Visit) -> Response:
-    """The personal link: this browser is theirs from now on."""
-    secret = visit.request.path_params["secret"]
-    judge = visit.site.store.judge(secret) if SECRET.fullmatch(secret) else None
+def open_personal_link(request: JudgeRequest) -> Response:
+    """Sign in with the personal link."""
+    secret = request.http.path_params["secret"]
+    judge = request.site.store.judge(secret) if SECRET.fullmatch(secret) else None
     if judge is None:
         raise HTTPException(404, "link")
-    spoken = visit.session.language or judge.language
-    visit = visit.carrying(secret=secret, language=spoken, away=False)
-    return visit.go(way(visit.site, judge))
+    language = request.session.language or judge.language
+    request = request.with_session(secret=secret, language=language, away=False)
+    return request.redirect(next_step(request.site, judge))
 
 
-def link(visit: Visit) -> Response:
-    """The personal link, to be taken along."""
-    return visit.show(
-        "link.html", link=f"{base_of(visit.request, visit.site)}/j/{visit.session.secret}"
-    )
+def personal_link_page(request: JudgeRequest) -> Response:
+    """The personal link, to be copied."""
+    return request.show("judge/link.html", link=f"{request.base_url}/j/{request.session.secret}")
 
 
-# Out.
+# Leaving.
 
 
-def leave(visit: Visit) -> Response:
-    """The quick exit: somewhere else, and nothing of the study when they step back."""
-    return visit.carrying(away=True).go_out(visit.site.study.settings.support.exit)
+def quick_exit(request: JudgeRequest) -> Response:
+    """Send the browser elsewhere; going back shows nothing of the study."""
+    url = request.site.study.settings.support.exit
+    return request.with_session(away=True).redirect_outside(url)
 
 
-def resume(visit: Visit) -> Response:
-    """They say that they are back."""
-    return visit.carrying(away=False).go(way(visit.site, visit.judge) if visit.judge else "/")
+def return_from_exit(request: JudgeRequest) -> Response:
+    """Show the study again after the quick exit."""
+    step = next_step(request.site, request.judge) if request.judge else "/"
+    return request.with_session(away=False).redirect(step)
 
 
-def sign_out(visit: Visit) -> Response:
-    """This browser forgets the judge; their link still leads back."""
-    return visit.carrying(secret=fresh_secret()).go("/")
+def sign_out(request: JudgeRequest) -> Response:
+    """End the session; the personal link still works."""
+    return request.with_session(secret=new_secret()).redirect("/")
 
 
-def withdraw(visit: Visit) -> Response:
-    """What would be erased, and the choice."""
-    assert visit.judge is not None
-    progress = visit.site.store.progress(visit.judge)
-    return visit.show("withdraw.html", answers=sum(progress))
+def withdraw_page(request: JudgeRequest) -> Response:
+    """What would be erased, and the form to choose."""
+    progress = request.site.store.progress(request.signed_up)
+    return request.show("judge/withdraw.html", answers=sum(progress))
 
 
-def erase(visit: Visit) -> Response:
-    """Erase what a judge said of themselves, and their answers if they ask."""
-    assert visit.judge is not None
-    what = visit.form.get("erase")
-    if what not in ("all", "about"):
+def withdraw(request: JudgeRequest) -> Response:
+    """Erase the judge's personal data, and their answers if they choose so."""
+    extent = request.form.get("erase")
+    if extent not in ("all", "about"):
         raise HTTPException(400)
-    visit.site.store.withdraw(visit.judge, judgements_too=what == "all")
-    return visit.carrying(secret=fresh_secret()).go("/withdrawn")
+    request.site.store.withdraw(request.signed_up, judgements_too=extent == "all")
+    return request.with_session(secret=new_secret()).redirect("/withdrawn")
 
 
-def withdrawn(visit: Visit) -> Response:
-    """It is done."""
-    return visit.show("withdrawn.html")
+def withdrawn_page(request: JudgeRequest) -> Response:
+    """The data are erased."""
+    return request.show("judge/withdrawn.html")
 
 
-# Beside the way.
+# Help.
 
 
-def support(visit: Visit) -> Response:
+def support_page(request: JudgeRequest) -> Response:
     """Who can help."""
-    return visit.show("support.html")
+    return request.show("judge/support.html")
 
 
-def privacy(visit: Visit) -> Response:
+def privacy_page(request: JudgeRequest) -> Response:
     """What is kept, and for how long."""
-    return visit.show("privacy.html", cookie_days=COOKIE_DAYS)
+    return request.show("judge/privacy.html", cookie_days=COOKIE_DAYS)

@@ -1,4 +1,4 @@
-"""The live picture as pages read it: the latest of everything, asked for at most twice a second."""
+"""A cache of the latest snapshot for pages, refreshed at most twice a second."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tiewise.study.judge_store import Store
-from tiewise.study.snapshot_store import Snapshot, Snapshots
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.snapshot_store import Snapshot, SnapshotStore
 
 if TYPE_CHECKING:
-    from tiewise.pairing.state import Standing
+    from tiewise.pairing.state import PairingState
 
-ASK_AGAIN = 0.5
-"""Seconds for which what was found is taken to be the latest."""
+REFRESH_SECONDS = 0.5
+"""Seconds for which the versions in memory are taken to be the latest."""
 SNAPSHOT = "snapshot"
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no newer picture, since when, and how often it was tried."""
+    """Why there is no newer snapshot, since when, and how often it was tried."""
 
     message: str
     since: datetime
     times: int
 
 
-class Latest:
-    """What the live worker found last; one for each process, for any number of threads."""
+class SnapshotCache:
+    """The last results of the live worker; one for each process, for any number of threads."""
 
-    def __init__(self, store: Store) -> None:
-        self._snapshots = Snapshots(store)
+    def __init__(self, store: JudgeStore) -> None:
+        self._snapshots = SnapshotStore(store)
         self._lock = Lock()
-        self._asked = -ASK_AGAIN
-        self._marks: dict[str, Any] = {}
-        self._kept: dict[str, tuple[Any, Any]] = {}
+        self._refreshed = -REFRESH_SECONDS
+        self._versions: dict[str, Any] = {}
+        self._entries: dict[str, tuple[Any, Any]] = {}
 
     def snapshot(self) -> Snapshot | None:
         """The latest snapshot; None before the first comparison."""
@@ -49,55 +49,56 @@ class Latest:
 
     def judges(self) -> list[dict[str, Any]]:
         """A row for each judge, as docs/live.md says; [] before the first."""
-        return self._latest("judges", lambda: self._current("judges", read_rows)) or []
+        return self._latest("judges", lambda: self._current("judges", unpack_rows)) or []
 
-    def standing(self) -> Standing | None:
-        """What is known of the items so far, for choosing pairs."""
-        from tiewise.pairing.state import Standing
+    def pairing_state(self) -> PairingState | None:
+        """The state that pairs are chosen from."""
+        from tiewise.pairing.state import PairingState
 
-        return self._latest("standing", lambda: self._current("standing", Standing.from_bytes))
+        return self._latest("standing", lambda: self._current("standing", PairingState.from_bytes))
 
     def failure(self) -> Failure | None:
-        """Why the picture is not renewed, while it is not."""
-        return self._latest("failure", lambda: self._current("failure", _read_failure))
+        """Why the snapshot is not renewed, while it is not."""
+        return self._latest("failure", lambda: self._current("failure", _unpack_failure))
 
-    def _latest(self, what: str, read: Callable[[], Found | None]) -> Found | None:
-        """What was read last, read again where its mark in the database has changed."""
+    def _latest(self, key: str, read: Callable[[], Value | None]) -> Value | None:
+        """The value of a key, read again where its version in the database has changed."""
         with self._lock:
-            if monotonic() - self._asked >= ASK_AGAIN:
-                self._marks = self._snapshots.marks()
-                self._asked = monotonic()
-            mark = self._marks.get(what)
-            if mark is None:
-                self._kept.pop(what, None)
+            if monotonic() - self._refreshed >= REFRESH_SECONDS:
+                self._versions = self._snapshots.versions()
+                self._refreshed = monotonic()
+            version = self._versions.get(key)
+            if version is None:
+                self._entries.pop(key, None)
                 return None
-            if what not in self._kept or self._kept[what][0] != mark:
-                self._kept[what] = (mark, read())
-            found: Found | None = self._kept[what][1]
-            return found
+            if key not in self._entries or self._entries[key][0] != version:
+                self._entries[key] = (version, read())
+            value: Value | None = self._entries[key][1]
+            return value
 
-    def _current(self, key: str, read: Callable[[bytes], Found]) -> Found | None:
-        found = self._snapshots.current(key)
-        return None if found is None else read(found[1])
+    def _current(self, key: str, unpack: Callable[[bytes], Value]) -> Value | None:
+        row = self._snapshots.current(key)
+        return None if row is None else unpack(row[1])
 
 
-def read_rows(kept: bytes) -> list[dict[str, Any]]:
-    """Rows as `written_rows` wrote them."""
-    rows: list[dict[str, Any]] = json.loads(zlib.decompress(kept))
+def unpack_rows(packed: bytes) -> list[dict[str, Any]]:
+    """The rows that `pack_rows` packed."""
+    rows: list[dict[str, Any]] = json.loads(zlib.decompress(packed))
     return rows
 
 
-def written_rows(rows: list[dict[str, Any]]) -> bytes:
-    """Rows as they are kept."""
+def pack_rows(rows: list[dict[str, Any]]) -> bytes:
+    """Rows as compressed JSON, for the database."""
     return zlib.compress(json.dumps(rows, separators=(",", ":")).encode(), 1)
 
 
-def _read_failure(kept: bytes) -> Failure:
-    told = json.loads(kept)
-    return Failure(told["message"], datetime.fromisoformat(told["since"]), told["times"])
+def _unpack_failure(packed: bytes) -> Failure:
+    values = json.loads(packed)
+    return Failure(values["message"], datetime.fromisoformat(values["since"]), values["times"])
 
 
-def written_failure(failure: Failure) -> bytes:
-    """A failure as it is kept."""
-    told = {"message": failure.message, "since": failure.since.isoformat(), "times": failure.times}
-    return json.dumps(told).encode()
+def pack_failure(failure: Failure) -> bytes:
+    """A failure as JSON, for the database."""
+    since = failure.since.isoformat()
+    values = {"message": failure.message, "since": since, "times": failure.times}
+    return json.dumps(values).encode()

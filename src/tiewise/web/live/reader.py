@@ -1,4 +1,4 @@
-"""The judgements of a study as arrays: read once, and then only what is new."""
+"""The judgements of a study as arrays: read once, then only what is new."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.criticism.judge_statistics import LEFT, RIGHT, SKIP, TIE, Said
-from tiewise.study.judge_store import Store
-from tiewise.study.snapshot_store import Snapshots
-from tiewise.study.values import Kind, Outcome
+from tiewise.data.answers import CODE_OF_STORED
+from tiewise.posterior.judgement_record import JudgementTable
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.snapshot_store import SnapshotStore
+from tiewise.study.values import Kind
 
 OVERLAP = 200
-"""Judgements looked at once more: with PostgreSQL a lower number may come to light later."""
-NUMBERS = {Outcome.LEFT: LEFT, Outcome.TIE: TIE, Outcome.RIGHT: RIGHT, Outcome.SKIP: SKIP}
+"""Judgements that are read again: in PostgreSQL a lower number may be committed later."""
 
 
-class Intake:
-    """What the judges of a study said, kept in step with the database."""
+class JudgementReader:
+    """The judgements of a study, kept in step with the database."""
 
-    def __init__(self, store: Store, items: Iterable[str]) -> None:
-        self._snapshots = Snapshots(store)
+    def __init__(self, store: JudgeStore, items: Iterable[str]) -> None:
+        self._snapshots = SnapshotStore(store)
         self._items = {item: k for k, item in enumerate(items)}
         self._judges: dict[str, int] = {}
         self._erasure = 0
-        self._forget()
+        self._clear()
 
     @property
     def items(self) -> tuple[str, ...]:
-        """The items given, and any others that were judged, in the order of their numbers."""
+        """The items of the study and any others that were judged, in the order of their numbers."""
         return tuple(self._items)
 
     @property
@@ -38,51 +38,51 @@ class Intake:
         """The judges in the order of their numbers."""
         return tuple(self._judges)
 
-    def read(self) -> Said:
-        """Every judgement that stands: without practice and what was taken back."""
+    def read(self) -> JudgementTable:
+        """Every judgement but practice and those that were undone."""
         erasure = self._snapshots.last_erasure()
         if erasure != self._erasure:
-            self._forget()
-        self._take_in(self._snapshots.judgements_after(self._highest - OVERLAP))
+            self._clear()
+        self._append(self._snapshots.judgements_after(self._highest - OVERLAP))
         if self._snapshots.judgements_up_to(self._highest) != len(self._numbers):
-            # Some are gone, or came to light far back, as when many are brought in at once.
-            self._forget()
-            self._take_in(self._snapshots.judgements_after(0))
+            # Some were erased, or a long import was committed late.
+            self._clear()
+            self._append(self._snapshots.judgements_after(0))
         self._erasure = erasure
-        back = np.isin(self._numbers, np.array(self._snapshots.taken_back(), np.int64))
-        return self._said.where(~self._practice & ~back)
+        undone = np.isin(self._numbers, np.array(self._snapshots.undone_ids(), np.int64))
+        return self._table.where(~self._practice & ~undone)
 
-    def _forget(self) -> None:
-        whole, yes = np.empty(0, np.int64), np.empty(0, bool)
-        self._numbers: NDArray[np.int64] = whole
-        self._practice: NDArray[np.bool_] = yes
-        self._said = Said(whole, whole, whole, whole, yes, np.empty(0))
+    def _clear(self) -> None:
+        integers, flags = np.empty(0, np.int64), np.empty(0, bool)
+        self._numbers: NDArray[np.int64] = integers
+        self._practice: NDArray[np.bool_] = flags
+        self._table = JudgementTable(integers, integers, integers, integers, flags, np.empty(0))
 
     @property
     def _highest(self) -> int:
         return int(self._numbers.max(initial=0))
 
-    def _take_in(self, rows: Sequence[Any]) -> None:
+    def _append(self, rows: Sequence[Any]) -> None:
         known = set(self._numbers[-2 * OVERLAP :].tolist())
-        fresh = [row for row in rows if row.id not in known]
-        if not fresh:
+        new = [row for row in rows if row.id not in known]
+        if not new:
             return
-        read = Said(
-            np.array([self._judges.setdefault(row.judge, len(self._judges)) for row in fresh]),
-            np.array([self._items.setdefault(row.left, len(self._items)) for row in fresh]),
-            np.array([self._items.setdefault(row.right, len(self._items)) for row in fresh]),
-            np.array([NUMBERS[Outcome(row.outcome)] for row in fresh]),
-            np.array([row.kind == Kind.REPEAT for row in fresh]),
-            np.array([_seconds(row) for row in fresh]),
+        added = JudgementTable(
+            np.array([self._judges.setdefault(row.judge, len(self._judges)) for row in new]),
+            np.array([self._items.setdefault(row.left, len(self._items)) for row in new]),
+            np.array([self._items.setdefault(row.right, len(self._items)) for row in new]),
+            np.array([CODE_OF_STORED[row.outcome] for row in new]),
+            np.array([row.kind == Kind.REPEAT for row in new]),
+            np.array([_seconds(row) for row in new]),
         )
-        pairs = zip(self._said, read, strict=True)
-        self._said = Said(*(np.concatenate(pair) for pair in pairs))
-        self._numbers = np.concatenate([self._numbers, [row.id for row in fresh]])
-        practice = [row.kind == Kind.PRACTICE for row in fresh]
+        pairs = zip(self._table, added, strict=True)
+        self._table = JudgementTable(*(np.concatenate(pair) for pair in pairs))
+        self._numbers = np.concatenate([self._numbers, [row.id for row in new]])
+        practice = [row.kind == Kind.PRACTICE for row in new]
         self._practice = np.concatenate([self._practice, practice])
 
 
 def _seconds(row: Any) -> float:
-    """How long the pair was before the judge; NaN where it was brought in from elsewhere."""
+    """Seconds from showing the pair to its answer; NaN for imports."""
     taken: float = (row.answered - row.shown).total_seconds()
     return taken if taken > 0 else float("nan")

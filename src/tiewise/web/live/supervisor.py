@@ -12,116 +12,116 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
-from tiewise.study.judge_store import Store
-from tiewise.study.snapshot_store import Snapshots
-from tiewise.web.live.cache import Failure, written_failure
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.snapshot_store import SnapshotStore
+from tiewise.web.live.cache import Failure, pack_failure
 
 log = logging.getLogger("tiewise")
 
 TASK = "live"
 DATABASE, HOLDER = "TIEWISE_DATABASE", "TIEWISE_HOLDER"
 LEASE = 5.0
-"""Seconds after which another may take over from one who was heard of no more."""
+"""Seconds after which another supervisor may take over from one that is silent."""
 RENEW = 1.0
 GRACE = 2.0
-"""Seconds for a worker to end before it is made to."""
+"""Seconds for a worker to end before it is killed."""
 STEADY = 30.0
-"""A worker that lived so long had no trouble starting."""
+"""Seconds after which a worker counts as started."""
 LONGEST_WAIT = 30.0
 ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 
 
-class Keeper:
-    """In each process of the site: tries to hold the lease, and while it does keeps the worker."""
+class Supervisor:
+    """Runs in each process of the site; the one that holds the lease keeps the worker running."""
 
-    def __init__(self, folder: str | Path, store: Store) -> None:
+    def __init__(self, folder: str | Path, store: JudgeStore) -> None:
         self.holder = secrets.token_hex(8)
-        self._folder, self._snapshots = Path(folder), Snapshots(store)
+        self._folder, self._snapshots = Path(folder), SnapshotStore(store)
         self._url = store.engine.url.render_as_string(hide_password=False)
-        self._over, self._thread = Event(), Thread(target=self._keep, daemon=True)
+        self._stopped, self._thread = Event(), Thread(target=self._run, daemon=True)
         self._worker: subprocess.Popen[bytes] | None = None
-        self._begun, self._deaths, self._not_before = 0.0, 0, 0.0
-        self._held = -LEASE
+        self._started, self._failures, self._restart_after = 0.0, 0, 0.0
+        self._lease_taken = -LEASE
 
     def start(self) -> None:
-        """Begin, in a thread of its own; nobody waits for it."""
+        """Start, in a thread of its own."""
         self._thread.start()
 
     def stop(self) -> None:
         """End the worker and give the lease back."""
-        self._over.set()
+        self._stopped.set()
         self._thread.join(2 * GRACE)
-        self._end()
+        self._end_worker()
 
     @property
     def worker(self) -> int | None:
-        """The process number of the worker, while there is one."""
+        """The process id of the worker, while there is one."""
         return self._worker.pid if self._worker and self._worker.poll() is None else None
 
-    def _keep(self) -> None:
-        while not self._over.is_set():
+    def _run(self) -> None:
+        while not self._stopped.is_set():
             try:
-                self._round()
+                self._renew()
             except Exception as error:
                 log.warning("The keeper of the live picture stumbled: %s", error)
-            self._over.wait(RENEW)
-        self._end()
+            self._stopped.wait(RENEW)
+        self._end_worker()
         try:
-            self._snapshots.release(TASK, self.holder)
+            self._snapshots.release_lease(TASK, self.holder)
         except Exception:
             log.info("The lease was not given back; it runs out by itself.")
 
-    def _round(self) -> None:
+    def _renew(self) -> None:
         begun = monotonic()
         try:
-            if self._snapshots.take(TASK, self.holder, LEASE):
-                self._held = begun
+            if self._snapshots.take_lease(TASK, self.holder, LEASE):
+                self._lease_taken = begun
             else:
-                self._held = -LEASE
+                self._lease_taken = -LEASE
         finally:
-            # Where the database does not answer, the lease lasts as long as it was given for.
-            if monotonic() - self._held >= LEASE:
-                self._end()
-        if self._held == begun:
-            self._see_to_worker()
+            # Where the database does not answer, the lease still lasts for its time.
+            if monotonic() - self._lease_taken >= LEASE:
+                self._end_worker()
+        if self._lease_taken == begun:
+            self._check_worker()
 
-    def _see_to_worker(self) -> None:
+    def _check_worker(self) -> None:
         if self._worker is not None and self._worker.poll() is None:
             return
         if self._worker is not None:
-            self._note_death(self._worker.returncode)
-        if monotonic() >= self._not_before and not self._over.is_set():
-            self._worker, self._begun = self._started(), monotonic()
+            self._record_failure(self._worker.returncode)
+        if monotonic() >= self._restart_after and not self._stopped.is_set():
+            self._worker, self._started = self._start_worker(), monotonic()
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        # The address may hold a password, and command lines can be read by anybody.
-        told = {DATABASE: self._url, HOLDER: self.holder, **ONE_THREAD}
+    def _start_worker(self) -> subprocess.Popen[bytes]:
+        # The address may hold a password, and anybody can read command lines.
+        variables = {DATABASE: self._url, HOLDER: self.holder, **ONE_THREAD}
         return subprocess.Popen(
             [sys.executable, "-m", "tiewise.web.live.worker", str(self._folder)],
-            env={**os.environ, **told}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            env={**os.environ, **variables}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             # Ctrl-C is for the site; the worker ends when its standard input does. In a session of
             # its own Linux would give it as many cores as the site, however nice it is.
             process_group=0,
         )  # fmt: skip
 
-    def _note_death(self, code: int) -> None:
-        """Wait the longer the more often it died young, and say so from the second time on."""
-        self._end()
-        lived = monotonic() - self._begun
-        self._deaths = 1 if lived > STEADY else self._deaths + 1
-        if self._deaths == 1:
+    def _record_failure(self, code: int) -> None:
+        """Wait longer after each early end, and report it from the second on."""
+        self._end_worker()
+        lived = monotonic() - self._started
+        self._failures = 1 if lived > STEADY else self._failures + 1
+        if self._failures == 1:
             return
-        self._not_before = monotonic() + min(2.0 ** (self._deaths - 2), LONGEST_WAIT)
+        self._restart_after = monotonic() + min(2.0 ** (self._failures - 2), LONGEST_WAIT)
         why = f"signal {-code}" if code < 0 else f"exit code {code}"
         failure = Failure(
             f"The process that fits the model ended by itself ({why}); it is started again.",
-            datetime.now(UTC), self._deaths,
+            datetime.now(UTC), self._failures,
         )  # fmt: skip
-        self._snapshots.keep({"failure": written_failure(failure)}, holder=self.holder)
+        self._snapshots.replace_current({"failure": pack_failure(failure)}, holder=self.holder)
 
-    def _end(self) -> None:
+    def _end_worker(self) -> None:
         worker, self._worker = self._worker, None
         if worker is None:
             return

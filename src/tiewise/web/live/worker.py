@@ -1,9 +1,9 @@
-"""The live worker of a study: fits again whenever judgements have changed, in a process of its own.
+"""The live worker of a study: a process that fits again whenever judgements have changed.
 
     python -m tiewise.web.live.worker FOLDER
 
-Started by `Keeper`, which says through the environment where the database is and in whose name the
-lease is held. It ends when whoever started it does.
+Started by `Supervisor`, with the address of the database and the holder of the lease in the
+environment. It ends when its parent does.
 """
 
 from __future__ import annotations
@@ -21,209 +21,222 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
-from tiewise.criticism.judge_statistics import LEFT, RIGHT, SKIP, TIE, Said, judge_rows
-from tiewise.criticism.leave_own_out import Belief
+from tiewise.criticism.judge_statistics import judge_statistics
+from tiewise.criticism.leave_own_out import GaussianPosterior
+from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE, on_scale
 from tiewise.data.counts import Counts
 from tiewise.engines.base import Draws
-from tiewise.engines.newton import Spread
+from tiewise.engines.laplace_marginal import LaplaceMarginal
 from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.pairing.state import Standing
-from tiewise.posterior.fit import explored
-from tiewise.posterior.snapshot import glance
+from tiewise.model.build import build_model
+from tiewise.model.item_context import ItemContext
+from tiewise.pairing.policies import load_policy
+from tiewise.pairing.state import PairingState
+from tiewise.posterior.fit import run_engine
+from tiewise.posterior.judgement_record import JudgementTable
+from tiewise.posterior.snapshot import snapshot_figures
 from tiewise.progress import no_progress
-from tiewise.study.judge_store import Store
-from tiewise.study.researcher_store import Ledger
-from tiewise.study.snapshot_store import Snapshots
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
-from tiewise.web.live.cache import Failure, written_failure, written_rows
-from tiewise.web.live.reader import Intake
-from tiewise.workflows.analyse import Surroundings, build_model
+from tiewise.web.live.cache import Failure, pack_failure, pack_rows
+from tiewise.web.live.reader import JudgementReader
 
 log = logging.getLogger("tiewise")
 
 TASK = "live"
 DATABASE, HOLDER = "TIEWISE_DATABASE", "TIEWISE_HOLDER"
 DRAWS = 1000
-LOOK, LOOK_IDLE, IDLE = 0.3, 1.0, 60.0
-"""Seconds between looks, the same when nothing has happened for so many."""
-APART = 0.8
-"""Seconds between the beginnings of two fits at least."""
+POLL, IDLE_POLL, IDLE_AFTER = 0.3, 1.0, 60.0
+"""Seconds between polls, between polls while idle, and until the worker is idle."""
+LEAST_INTERVAL = 0.8
+"""Seconds from the start of one fit to the next, at least."""
 REST = 1.0
-"""After a fit it rests for so many times what it took, for others to use the cores."""
-LONGEST_REST = 30.0
+"""Rest after a fit, as a multiple of the time it took, to leave the cores to others."""
+LONGEST_WAIT = 30.0
 NICE = 5
 
 
-class Lost(Exception):
-    """Somebody else holds the lease."""
+class LeaseLost(Exception):
+    """Another process holds the lease."""
 
 
-class Live:
-    """A study that is fitted again and again."""
+class LiveFit:
+    """The fit of a study, renewed as judgements arrive."""
 
-    def __init__(self, study: Study, store: Store, holder: str) -> None:
+    def __init__(self, study: Study, store: JudgeStore, holder: str) -> None:
         self.study, self.holder = study, holder
-        self.snapshots, self.ledger = Snapshots(store), Ledger(store)
-        recipe = study.recipe()
-        self.ties = recipe.ties
-        self.around = Surroundings.read(areas=recipe.areas, id=recipe.id)
-        # Without a map every item of the study is in the picture, compared or not.
-        self.intake = Intake(store, () if self.around.graph else study.items)
+        self.snapshots, self.researcher_store = SnapshotStore(store), ResearcherStore(store)
+        inputs = study.fit_inputs()
+        self.ties = inputs.ties
+        self.context = ItemContext.read(areas=inputs.areas, id=inputs.id)
+        # Without a map every item of the study is in the fit, compared or not.
+        self.reader = JudgementReader(store, () if self.context.graph else study.items)
         self.names = {item.id: item.name for item in study.items.values()}
         self.model: BradleyTerry | None = None
-        self.spread: Spread | None = None
+        self.warm_start: LaplaceMarginal | None = None
 
     def renew(self, pulse: str) -> None:
-        """Read, fit, and keep what was found."""
+        """Read the judgements, fit, and store a snapshot."""
         begun = perf_counter()
-        said = self.intake.read()
-        excluded = np.isin(self.intake.judges, list(self.ledger.excluded()))
-        counting = said.where(~excluded[said.judge]) if len(said.judge) else said
+        judgements = self.reader.read()
+        excluded = np.isin(self.reader.judges, list(self.researcher_store.excluded()))
+        counting = judgements
+        if len(judgements.judge):
+            counting = judgements.where(~excluded[judgements.judge])
         counts = self._counts(counting)
         if counts.comparisons == 0:
-            self._keep_nothing(said, excluded, counts)
+            self._store_nothing(judgements, excluded, counts)
             return
-        model = self._modelled(counts)
-        engine, draws = self._fitted(model)
+        model = self._model(counts)
+        engine, draws = self._draws(model)
         quality = draws.quality.reshape(-1, model.size)
-        belief = Belief.of(quality, draws.tie.ravel())
-        around = belief if self.spread is None else _around(model, self.spread)
-        body = glance(model, quality, draws.tie.ravel(), draws.variance.ravel(), names=self.names)
+        posterior = GaussianPosterior.from_draws(quality, draws.tie.ravel())
+        at_mode = posterior if self.warm_start is None else _at_mode(model, self.warm_start)
+        body = snapshot_figures(
+            model, quality, draws.tie.ravel(), draws.variance.ravel(), names=self.names
+        )
         body |= _answers(counting) | {"engine": engine.name, "kind": engine.kind}
         body["cautions"] += draws.warnings
-        beside = {
-            "judges": written_rows(self._judges(model.items, said, around, excluded)),
-            "standing": self._standing(model, belief).to_bytes(),
+        current = {
+            "judges": pack_rows(self._judges(model.items, judgements, at_mode, excluded)),
+            "standing": self._pairing_state(model, posterior).to_bytes(),
         }
         if not self.snapshots.add(
             body, pulse=pulse, comparisons=model.counts.comparisons,
-            seconds=perf_counter() - begun, holder=self.holder, beside=beside,
+            seconds=perf_counter() - begun, holder=self.holder, current=current,
         ):  # fmt: skip
-            raise Lost
+            raise LeaseLost
 
     def fail(self, error: Exception, before: Failure | None) -> Failure:
-        """Keep what went wrong, where that can be kept."""
+        """Store what went wrong, if the database answers."""
         since = before.since if before else datetime.now(UTC)
-        failure = Failure(plainly(error), since, before.times + 1 if before else 1)
+        failure = Failure(failure_message(error), since, before.times + 1 if before else 1)
         if before is None or before.message != failure.message:
             log.error("The live picture was not renewed: %s", failure.message, exc_info=error)
         try:
-            self.snapshots.keep({"failure": written_failure(failure)}, holder=self.holder)
+            self.snapshots.replace_current({"failure": pack_failure(failure)}, holder=self.holder)
         except Exception:
             log.warning("This could not be kept in the database either.")
         return failure
 
-    def _counts(self, said: Said) -> Counts:
-        items, told = np.array(self.intake.items, object), said.where(said.outcome != SKIP)
-        if self.around.graph is not None:
-            # The map says which items there are; one that was only skipped need not be on it.
-            used, both = np.unique([told.left, told.right], return_inverse=True)
+    def _counts(self, judgements: JudgementTable) -> Counts:
+        items = np.array(self.reader.items, object)
+        compared = judgements.where(on_scale(judgements.answer))
+        if self.context.graph is not None:
+            # The map has the items; one that was only ever skipped need not be on it.
+            used, both = np.unique([compared.left, compared.right], return_inverse=True)
             left, right = both.reshape(2, -1)
-            items, told = items[used], told._replace(left=left, right=right)
+            items, compared = items[used], compared._replace(left=left, right=right)
         counts = Counts.of(
-            items.tolist(), told.left, told.right,
-            told.outcome == LEFT, told.outcome == RIGHT, told.outcome == TIE,
-            skips=len(said.outcome) - len(told.outcome),
+            items.tolist(), compared.left, compared.right,
+            compared.answer == FIRST, compared.answer == SECOND, compared.answer == TIE,
+            skips=len(judgements.answer) - len(compared.answer),
         )  # fmt: skip
         return counts if self.ties else counts.without_ties()
 
-    def _modelled(self, counts: Counts) -> BradleyTerry:
-        """The model that `tiewise fit` would build; its prior is worked out once."""
+    def _model(self, counts: Counts) -> BradleyTerry:
+        """The model that `tiewise fit` would build; its prior is computed once."""
         if self.model is None:
-            self.model = build_model(counts, self.around, ties=self.ties)
+            self.model = build_model(counts, self.context, ties=self.ties)
         else:
             self.model = replace(self.model, counts=counts)
         return self.model
 
-    def _fitted(self, model: BradleyTerry) -> tuple[Any, Draws]:
-        engine = Transport(draws=DRAWS, blocks=1, threads=1, start=self.spread)
-        # The same chance each time: what moves in the picture is then what was learnt.
-        found = explored(model, engine, SeedSequence(1), no_progress)
-        self.spread = found[1].spread if isinstance(found[1].spread, Spread) else None
-        return found
+    def _draws(self, model: BradleyTerry) -> tuple[Any, Draws]:
+        engine = Transport(draws=DRAWS, blocks=1, threads=1, start=self.warm_start)
+        # The same seed each time, so that only new judgements move the estimates.
+        result = run_engine(model, engine, SeedSequence(1), no_progress)
+        start = result[1].warm_start
+        self.warm_start = start if isinstance(start, LaplaceMarginal) else None
+        return result
 
     def _judges(
-        self, items: tuple[str, ...], said: Said, belief: Belief | None, excluded: Any
+        self,
+        items: tuple[str, ...],
+        judgements: JudgementTable,
+        posterior: GaussianPosterior | None,
+        excluded: Any,
     ) -> list[dict[str, Any]]:
-        place = {item: k for k, item in enumerate(items)}
+        number = {item: k for k, item in enumerate(items)}
         # The fit has the items in its own order, and may not have all of them.
-        move = np.array([place.get(item, -1) for item in self.intake.items] or [-1])
-        known = said._replace(left=move[said.left], right=move[said.right])
-        return judge_rows(self.intake.judges, known, belief, excluded)
+        to_fit = np.array([number.get(item, -1) for item in self.reader.items] or [-1])
+        numbered = judgements._replace(left=to_fit[judgements.left], right=to_fit[judgements.right])
+        return judge_statistics(self.reader.judges, numbered, posterior, excluded)
 
-    def _standing(self, model: BradleyTerry, belief: Belief) -> Standing:
-        standing = Standing.of(model.counts)
-        if self.study.settings.pairing.policy != "informative":
-            return standing
-        return standing.with_worth(belief.mean, belief.covariance, belief.tie)
+    def _pairing_state(self, model: BradleyTerry, posterior: GaussianPosterior) -> PairingState:
+        state = PairingState.of(model.counts)
+        if not load_policy(self.study.settings.pairing.policy).needs_posterior:
+            return state
+        return state.with_posterior(posterior.mean, posterior.covariance, posterior.tie)
 
-    def _keep_nothing(self, said: Said, excluded: Any, counts: Counts) -> None:
-        """Nothing to fit: not yet, or not any more."""
-        beside = {
-            "judges": written_rows(self._judges((), said, None, excluded)),
-            "standing": Standing.of(counts).to_bytes(),
+    def _store_nothing(self, judgements: JudgementTable, excluded: Any, counts: Counts) -> None:
+        """Store that there is nothing to fit: not yet, or not any more."""
+        current = {
+            "judges": pack_rows(self._judges((), judgements, None, excluded)),
+            "standing": PairingState.of(counts).to_bytes(),
         }
         if self.snapshots.last_id():
-            why = "No judgement counts any more, so the picture is the last one there was."
-            beside["failure"] = written_failure(Failure(why, datetime.now(UTC), 1))
-        if not self.snapshots.keep(beside, holder=self.holder):
-            raise Lost
-        if "failure" not in beside:
-            self.snapshots.drop("failure")
+            message = "No judgement counts any more, so the picture is the last one there was."
+            current["failure"] = pack_failure(Failure(message, datetime.now(UTC), 1))
+        if not self.snapshots.replace_current(current, holder=self.holder):
+            raise LeaseLost
+        if "failure" not in current:
+            self.snapshots.drop_current("failure")
 
 
-def run(live: Live) -> None:
-    """Look for changes and fit, until the lease is somebody else's."""
+def run(live: LiveFit) -> None:
+    """Poll for changes and fit, until another process has the lease."""
     done, changed, failure = "", monotonic(), None
-    while live.snapshots.holder(TASK) == live.holder:
+    while live.snapshots.lease_holder(TASK) == live.holder:
         begun = monotonic()
         try:
             pulse = live.snapshots.pulse()
             if pulse != done:
                 live.renew(pulse)
                 done, changed, failure = pulse, begun, None
-        except Lost:
+        except LeaseLost:
             return
         except Exception as error:
             failure = live.fail(error, failure)
         took = monotonic() - begun
         if failure is not None:
-            sleep(min(2.0**failure.times, LONGEST_REST))
+            sleep(min(2.0**failure.times, LONGEST_WAIT))
         elif changed == begun:
-            sleep(max(APART - took, REST * took, 0.05))
+            sleep(max(LEAST_INTERVAL - took, REST * took, 0.05))
         else:
-            sleep(LOOK if begun - changed < IDLE else LOOK_IDLE)
+            sleep(POLL if begun - changed < IDLE_AFTER else IDLE_POLL)
 
 
-def plainly(error: Exception) -> str:
-    """What went wrong, for the person who looks at the picture."""
+def failure_message(error: Exception) -> str:
+    """What went wrong, for the researcher."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, MemoryError):
         return "There was not enough memory to fit the model."
-    what = (str(error).splitlines() or [""])[0][:200]
-    return f"The fit failed ({type(error).__name__}{': ' if what else ''}{what})."
+    detail = (str(error).splitlines() or [""])[0][:200]
+    return f"The fit failed ({type(error).__name__}{': ' if detail else ''}{detail})."
 
 
-def _around(model: BradleyTerry, spread: Spread) -> Belief:
-    """The posterior around its mode, out of which one judge's answers can be taken."""
-    peak = spread.peak
-    return Belief.at_peak(model, peak.quality, peak.tie, float(np.exp(peak.log_alpha)))
+def _at_mode(model: BradleyTerry, marginal: LaplaceMarginal) -> GaussianPosterior:
+    """The posterior at its mode, out of which one judge's answers can be taken."""
+    mode = marginal.mode
+    return GaussianPosterior.at_mode(model, mode.quality, mode.tie, float(np.exp(mode.log_alpha)))
 
 
-def _answers(said: Said) -> dict[str, Any]:
-    names = {"left": LEFT, "right": RIGHT, "tie": TIE, "skip": SKIP}
+def _answers(judgements: JudgementTable) -> dict[str, Any]:
     return {
-        "answers": {name: int((said.outcome == k).sum()) for name, k in names.items()},
-        "judges": len(np.unique(said.judge)),
+        "answers": {a.stored: int((judgements.answer == a.code).sum()) for a in ANSWERS},
+        "judges": len(np.unique(judgements.judge)),
     }
 
 
 def _end_with_parent() -> None:
-    """End as soon as the other end of standard input is gone, in the middle of whatever it is."""
+    """End as soon as standard input does, whatever is under way."""
 
     def wait() -> None:
         while os.read(0, 1024):
@@ -234,14 +247,14 @@ def _end_with_parent() -> None:
 
 
 def main() -> None:
-    """Keep the picture of the study in the folder named on the command line."""
+    """Fit the study in the folder named on the command line."""
     _end_with_parent()
     if hasattr(os, "nice"):
         os.nice(NICE)
     study = Study.open(Path(sys.argv[1]))
     store = study.store(os.environ.get(DATABASE))
     with one_blas_thread():
-        run(Live(study, store, os.environ[HOLDER]))
+        run(LiveFit(study, store, os.environ[HOLDER]))
     store.close()
 
 

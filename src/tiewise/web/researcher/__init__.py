@@ -1,1 +1,1 @@
-"""The pages of a researcher: signing in, watching the study, running it."""
+"""The pages of a researcher: sign-in, the dashboard, running the study."""

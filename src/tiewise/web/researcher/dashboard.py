@@ -1,4 +1,4 @@
-"""What a researcher sees of a running study: overview, items, history; and what partners see."""
+"""The dashboard of a running study: overview, items, history, and the page for partners."""
 
 from __future__ import annotations
 
@@ -8,101 +8,90 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from tiewise.posterior.reliability import Verdict, verdict
-from tiewise.study.judge_store import now
+from tiewise import text
+from tiewise.posterior.reliability import StoppingAdvice, stopping_advice
+from tiewise.study.connection import now
 from tiewise.study.snapshot_store import Snapshot
 from tiewise.web.researcher import charts, choropleth, wording
 from tiewise.web.researcher.estimates import (
-    ORDERS,
-    Estimate,
-    connection,
-    ends,
-    estimates,
+    SORT_ORDERS,
+    ItemEstimate,
+    connectedness,
+    item_estimates,
     labels,
-    nouns,
-    ordered,
-    thinnest,
+    least_compared,
+    sort_estimates,
+    top_and_bottom,
 )
-from tiewise.web.researcher.forecast import forecast, told
-from tiewise.web.researcher.history import MISSING, Extremes, Frame, extremes
+from tiewise.web.researcher.forecast import forecast, forecast_sentence
+from tiewise.web.researcher.history import MISSING, HistoryFrame, HistoryScale, history_scale
 
 if TYPE_CHECKING:
-    from tiewise.web.researcher.request import Watch
+    from tiewise.web.researcher.request import ResearcherRequest
 
 PARTS = (
-    "age",
-    "numbers",
-    "enough",
-    "days",
-    "order",
-    "ranked",
-    "ties",
-    "coverage",
-    "legend-quality",
-    "legend-doubt",
-    "data",
-)
-"""The pieces of the overview that change; each is a template."""
+    "age", "numbers", "enough", "days", "order", "ranked", "ties", "coverage", "legend-quality",
+    "legend-doubt", "data",
+)  # fmt: skip
+"""The parts of the overview that change; each is a template."""
 
 
-def overview(watch: Watch) -> Response:
+def overview_page(request: ResearcherRequest) -> Response:
     """The study at a glance."""
-    return watch.show("watch/overview.html", **_overview(watch))
+    return request.show("researcher/overview.html", **_overview(request))
 
 
-def fresh(watch: Watch) -> Response:
-    """What has changed on the overview since the mark that the page had; 204 where nothing has."""
-    if watch.request.query_params.get("after", "") == _mark(watch):
+def updates(request: ResearcherRequest) -> Response:
+    """The parts of the overview that changed since the version of the page; 204 for none."""
+    if request.query("after") == _version(request):
         return Response(status_code=204)
-    wanted = watch.request.query_params.get("only", "")
-    if wanted == "age":
-        return watch.show("watch/fresh.html", parts=("age",), **_age(watch))
-    return watch.show("watch/fresh.html", parts=PARTS, **_overview(watch))
+    if request.query("only") == "age":
+        return request.show("researcher/updates.html", parts=("age",), **_age(request))
+    return request.show("researcher/updates.html", parts=PARTS, **_overview(request))
 
 
-def items(watch: Watch) -> Response:
-    """Every item with what is known of it."""
-    by = watch.request.query_params.get("by", "rank")
-    by = by if by in ORDERS else "rank"
-    told_ = _age(watch) | _estimates(watch, watch.site.latest.snapshot())
-    rows: list[Estimate] = told_["rows"]
-    return watch.show(
-        "watch/items.html",
-        **told_ | {"rows": ordered(rows, by), "by": by, "paintings": [choropleth.coverage(rows)]},
-        words=ORDERS[by].words,
-        connection=connection(rows, told_["nouns"]),
-    )
-
-
-def history(watch: Watch) -> Response:
-    """Earlier pictures, to be replayed or looked at one by one."""
-    snapshot = _chosen(watch)
-    frames_ = watch.site.past.frames() if snapshot else []
-    # One scale for all moments, so that they can be told from each other.
-    scale = extremes(frames_)
-    return watch.show(
-        "watch/history.html", frames=frames_, scale=scale,
-        **_estimates(watch, snapshot, scale if frames_ else None),
+def items_page(request: ResearcherRequest) -> Response:
+    """Every item with its estimate."""
+    by = request.query("by")
+    by = by if by in SORT_ORDERS else "rank"
+    values = _age(request) | _estimates(request, request.site.snapshot_cache.snapshot())
+    rows: list[ItemEstimate] = values["rows"]
+    values |= {"rows": sort_estimates(rows, by), "layers": [choropleth.coverage_layer(rows)]}
+    return request.show(
+        "researcher/items.html", **values, by=by, order=SORT_ORDERS[by].words,
+        connectedness=connectedness(rows, values["nouns"]),
     )  # fmt: skip
 
 
-def _chosen(watch: Watch) -> Snapshot | None:
+def history_page(request: ResearcherRequest) -> Response:
+    """Earlier snapshots, to be replayed or seen one by one."""
+    snapshot = _chosen_snapshot(request)
+    frames = request.site.history.frames() if snapshot else []
+    # One scale for all of them, so that they can be compared.
+    scale = history_scale(frames)
+    return request.show(
+        "researcher/history.html", frames=frames, scale=scale,
+        **_estimates(request, snapshot, scale if frames else None),
+    )  # fmt: skip
+
+
+def _chosen_snapshot(request: ResearcherRequest) -> Snapshot | None:
     """The snapshot that the address asks for, else the latest."""
-    at = watch.request.query_params.get("at", "")
+    at = request.query("at")
     if not at:
-        return watch.site.latest.snapshot()
-    found = watch.site.past.one(int(at)) if at.isdecimal() and len(at) < 10 else None
-    if found is None:
+        return request.site.snapshot_cache.snapshot()
+    snapshot = request.site.history.one(int(at)) if at.isdecimal() and len(at) < 10 else None
+    if snapshot is None:
         raise HTTPException(404)
-    return found
+    return snapshot
 
 
-def frames(watch: Watch) -> Response:
-    """The pictures of a replay: items in the order of the study, in hundredths."""
-    return JSONResponse([_told(frame) for frame in watch.site.past.frames()])
+def history_frames(request: ResearcherRequest) -> Response:
+    """The frames of a replay: items in the order of the study, in hundredths."""
+    return JSONResponse([_frame_values(frame) for frame in request.site.history.frames()])
 
 
-def _told(frame: Frame) -> dict[str, Any]:
+def _frame_values(frame: HistoryFrame) -> dict[str, Any]:
     return {
         "id": frame.id, "made": frame.made.isoformat(timespec="seconds"),
         "comparisons": frame.comparisons, "reliability": round(frame.reliability, 4),
@@ -111,109 +100,123 @@ def _told(frame: Frame) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def shared(watch: Watch) -> Response:
-    """The map and the order for partners; nothing of judges."""
-    snapshot = watch.site.latest.snapshot()
-    told_ = _estimates(watch, snapshot)
-    return watch.show("watch/shared.html", verdict=_verdict(watch, snapshot), **told_)
+def shared_page(request: ResearcherRequest) -> Response:
+    """The map and the ranking for partners; nothing about judges."""
+    snapshot = request.site.snapshot_cache.snapshot()
+    values = _estimates(request, snapshot)
+    return request.show("researcher/shared.html", advice=_advice(request, snapshot), **values)
 
 
-# What pages are told.
+# The values of templates.
 
 
-def _mark(watch: Watch) -> str:
-    """Changes whenever there is something new to see."""
-    snapshot, failure = watch.site.latest.snapshot(), watch.site.latest.failure()
-    known = str(snapshot.id) if snapshot else f"n{_so_far(watch)}"
+def _version(request: ResearcherRequest) -> str:
+    """Changes whenever there is something new to show."""
+    cache = request.site.snapshot_cache
+    snapshot, failure = cache.snapshot(), cache.failure()
+    number = str(snapshot.id) if snapshot else f"n{_comparisons(request)}"
     failed = f"f{failure.since.timestamp():.0f}" if failure else ""
-    return f"{known}.{failed}.{watch.site.phase}"
+    return f"{number}.{failed}.{request.site.phase}"
 
 
-def _so_far(watch: Watch) -> int:
-    return sum(day.comparisons for day in watch.site.pace.tally().days)
+def _comparisons(request: ResearcherRequest) -> int:
+    return sum(day.comparisons for day in request.site.pace.activity().days)
 
 
-def _age(watch: Watch) -> dict[str, Any]:
-    """How old the picture is, and whether something is amiss with it."""
-    snapshot = watch.site.latest.snapshot()
+def _age(request: ResearcherRequest) -> dict[str, Any]:
+    """How old the snapshot is, and whether it is renewed."""
+    cache = request.site.snapshot_cache
+    snapshot = cache.snapshot()
     return {
-        "now": now(), "snapshot": snapshot, "failure": watch.site.latest.failure(),
-        "live": watch.site.live, "mark": _mark(watch), "base": watch.base, "spoken": wording,
-        "waiting": 0 if snapshot else _so_far(watch),
+        "now": now(), "snapshot": snapshot, "failure": cache.failure(),
+        "live": request.site.live, "version": _version(request), "base_url": request.base_url,
+        "wording": wording, "text": text,
+        "waiting": 0 if snapshot else _comparisons(request),
     }  # fmt: skip
 
 
-def _overview(watch: Watch) -> dict[str, Any]:
-    age = _age(watch)
-    found = age | _estimates(watch, age["snapshot"])
-    return found | _numbers(watch, age["now"]) | _sureness(watch, found)
+def _overview(request: ResearcherRequest) -> dict[str, Any]:
+    age = _age(request)
+    values = age | _estimates(request, age["snapshot"])
+    return values | _activity(request, age["now"]) | _certainty(request, values)
 
 
-def _numbers(watch: Watch, at: datetime) -> dict[str, Any]:
-    """How much was done, by how many, and when it will be what is wanted."""
-    tally, snapshot = watch.site.pace.tally(), watch.site.latest.snapshot()
-    days, goal = tally.days, watch.site.study.settings.study.goal
-    done = sum(day.comparisons for day in days)
-    found = _verdict(watch, snapshot)
-    wanted = goal or (done + found.more if found.more else 0)
-    expected = forecast(wanted, done, days, begun=tally.begun, now=at) if wanted else None
+def _activity(request: ResearcherRequest, at: datetime) -> dict[str, Any]:
+    """How many comparisons there are, by how many judges, and when there will be enough."""
+    site = request.site
+    tally, goal = site.pace.activity(), site.study.settings.study.goal
+    done = sum(day.comparisons for day in tally.days)
+    more = _advice(request, site.snapshot_cache.snapshot()).more
+    target = goal or (done + more if more else 0)
+    expected = forecast(target, done, tally.days, begun=tally.begun, now=at) if target else None
     return {
-        "done": done, "goal": goal, "wanted": wanted,
-        "today": sum(day.comparisons for day in days if day.day == at.date()),
-        "turnout": tally.turnout(at), "left_out": len(watch.site.ledger.excluded()),
-        "columns": charts.columns(days, at.date()),
-        "forecast": told(expected, at) if expected else "",
+        "done": done, "goal": goal, "target": target,
+        "today": sum(day.comparisons for day in tally.days if day.day == at.date()),
+        "turnout": tally.turnout(at), "left_out": len(site.researcher_store.excluded()),
+        "day_plot": charts.day_plot(tally.days, at.date()),
+        "forecast": forecast_sentence(expected, at) if expected else "",
     }  # fmt: skip
 
 
-def _sureness(watch: Watch, found: dict[str, Any]) -> dict[str, Any]:
-    """Whether it is enough, how that came about, and what is thin."""
-    snapshot, rows = found["snapshot"], found["rows"]
-    past = watch.site.past.frames() if snapshot else []
-    wanted = watch.site.study.settings.study.reliability
-    trend = charts.trend([(frame.comparisons, frame.reliability) for frame in past], wanted)
+def _certainty(request: ResearcherRequest, values: dict[str, Any]) -> dict[str, Any]:
+    """Whether there are enough comparisons, and which items have few."""
+    snapshot, rows = values["snapshot"], values["rows"]
+    frames = request.site.history.frames() if snapshot else []
+    points = [(frame.comparisons, frame.reliability) for frame in frames]
+    highest, lowest = top_and_bottom(rows)
     return {
-        "verdict": _verdict(watch, snapshot), "trend": trend, "ends": ends(rows),
-        "dots": None if found["ground"] else charts.dots(rows),
-        "curve": charts.tie_curve(snapshot.body["tie_curve"]) if snapshot else None,
-        "thin": thinnest(rows), "connection": connection(rows, found["nouns"]),
+        "advice": _advice(request, snapshot), "highest": highest, "lowest": lowest,
+        "trend": charts.reliability_plot(points, request.site.study.settings.study.reliability),
+        "dot_plot": None if values["area_paths"] else charts.dot_plot(rows),
+        "tie_curve": charts.tie_curve(snapshot.body["tie_curve"]) if snapshot else None,
+        "least_compared": least_compared(rows),
+        "connectedness": connectedness(rows, values["nouns"]),
     }  # fmt: skip
 
 
-def _verdict(watch: Watch, snapshot: Snapshot | None) -> Verdict:
-    wanted = watch.site.study.settings.study.reliability
-    return verdict(snapshot.body if snapshot else None, wanted=wanted)
+def _advice(request: ResearcherRequest, snapshot: Snapshot | None) -> StoppingAdvice:
+    target = request.site.study.settings.study.reliability
+    return stopping_advice(snapshot.body if snapshot else None, target=target)
 
 
 def _estimates(
-    watch: Watch, snapshot: Snapshot | None, scale: Extremes | None = None
+    request: ResearcherRequest, snapshot: Snapshot | None, scale: HistoryScale | None = None
 ) -> dict[str, Any]:
-    """Items, and how they are drawn: on a scale of their own, or on this one."""
-    study, site = watch.site.study, watch.site
-    rows = estimates(snapshot.body, study) if snapshot else []
+    """Items and their map, coloured on a scale of their own or on this one."""
+    site, study = request.site, request.site.study
+    rows = item_estimates(snapshot.body, study) if snapshot else []
     about = study.settings.study
-    ends_ = {"lower": about.lower, "higher": about.higher}
-    paintings = [
-        choropleth.quality(rows, **ends_, most=scale.median if scale else None),
-        choropleth.doubt(rows, least=0.0, most=scale.sd) if scale else choropleth.doubt(rows),
-    ]
+    layers = _layers(rows, about.lower, about.higher, scale)
     return {
-        "snapshot": snapshot, "rows": rows, "spans": charts.spans(rows), "spoken": wording,
-        "ground": site.maps.ground if site.maps and rows else None, "paintings": paintings,
-        "of": {row.item: row for row in rows}, "nouns": nouns(about.noun),
-        "names": list(labels(study).values()), "drawn": _drawn(rows, paintings, len(study.items)),
+        "snapshot": snapshot, "rows": rows, "bars": charts.interval_bars(rows),
+        "wording": wording, "text": text,
+        "area_paths": site.maps.area_paths if site.maps and rows else None, "layers": layers,
+        "by_item": {row.item: row for row in rows},
+        "nouns": text.noun_forms(about.noun),
+        "names": list(labels(study).values()),
+        "map_data": _map_data(rows, layers, len(study.items)),
     }  # fmt: skip
 
 
-def _drawn(
-    rows: list[Estimate], paintings: list[choropleth.Painting], items_: int
+def _layers(
+    rows: list[ItemEstimate], lower: str, higher: str, scale: HistoryScale | None
+) -> list[choropleth.MapLayer]:
+    largest = (scale.median, scale.sd) if scale else (None, None)
+    return [
+        choropleth.quality_layer(rows, lower=lower, higher=higher, most=largest[0]),
+        choropleth.uncertainty_layer(rows, least=0.0 if scale else None, most=largest[1]),
+    ]
+
+
+def _map_data(
+    rows: list[ItemEstimate], layers: list[choropleth.MapLayer], items: int
 ) -> dict[str, Any]:
-    """What the script needs to colour the map and to tell of an area, by place in the study."""
+    """Colours and figures for the script, by the number of the item in the study."""
     by_key = {row.key: row for row in rows}
-    every = [by_key.get(k) for k in range(items_)]
+    every = [by_key.get(k) for k in range(items)]
     return {
         "fills": {
-            one.key: [one.fill(row.item) if row else "" for row in every] for one in paintings
+            layer.key: [layer.fill(row.item) if row else "" for row in every] for layer in layers
         },
         "figures": [
             [row.rank, row.rank_low, row.rank_high, row.median, row.low, row.high, row.sd,

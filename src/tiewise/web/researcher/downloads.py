@@ -1,4 +1,4 @@
-"""What researchers take away: the tables of `tiewise export`, the report, the briefing."""
+"""Downloads: the tables of `tiewise export`, the report and the briefing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from tiewise.study.export import export, export_one
-from tiewise.web.researcher.report_job import KINDS, paper, start
-from tiewise.web.researcher.request import Watch
+from tiewise.web.researcher.report_job import MEDIA_TYPES, report_file, start_report
+from tiewise.web.researcher.request import ResearcherRequest
 
 TABLES = {
     "comparisons.csv": "judgements that count, one a row; what a fit reads",
@@ -27,62 +27,64 @@ ZIP = "export.zip"
 CHUNK = 256 * 1024
 
 
-def download(watch: Watch) -> Response:
-    """A file, noted in the trail."""
-    name = watch.request.path_params["name"]
-    if name not in TABLES and name != ZIP and name not in KINDS:
+def download(request: ResearcherRequest) -> Response:
+    """A file; the download is written to the audit log."""
+    name = request.http.path_params["name"]
+    if name not in TABLES and name != ZIP and name not in MEDIA_TYPES:
         raise HTTPException(404)
-    answer = _paper(watch, name) if name in KINDS else _tables(watch, name)
-    watch.site.ledger.note("download", name, by=watch.researcher)
-    return answer
+    response = _report(request, name) if name in MEDIA_TYPES else _tables(request, name)
+    request.site.researcher_store.log("download", name, by=request.researcher)
+    return response
 
 
-def make_papers(watch: Watch) -> Response:
-    """Have the report and the briefing made, unless somebody does already."""
-    if start(watch.site.study, watch.site.store):
-        watch.site.ledger.note("make report", by=watch.researcher)
-    return watch.go("/watch/run#papers")
+def make_reports(request: ResearcherRequest) -> Response:
+    """Start making the report and the briefing, unless that is under way."""
+    if start_report(request.site.study, request.site.store):
+        request.site.researcher_store.log("make report", by=request.researcher)
+    return request.redirect("/watch/run#papers")
 
 
-def _paper(watch: Watch, name: str) -> Response:
-    path = paper(watch.site.study, watch.site.store, name)
+def _report(request: ResearcherRequest, name: str) -> Response:
+    path = report_file(request.site.study, request.site.store, name)
     if path is None:
         raise HTTPException(404)
-    return FileResponse(path, media_type=KINDS[name], headers=_as_file(name))
+    return FileResponse(path, media_type=MEDIA_TYPES[name], headers=_attachment(name))
 
 
-def _tables(watch: Watch, name: str) -> Response:
-    study, store = watch.site.study, watch.site.store
+def _tables(request: ResearcherRequest, name: str) -> Response:
+    study, store = request.site.study, request.site.store
     with tempfile.TemporaryDirectory() as folder:
         if name == ZIP:
-            return sent(_zipped(export(study, store, folder)), "application/zip", _as_file(name))
+            return file_response(
+                _zip(export(study, store, folder)), "application/zip", _attachment(name)
+            )
         path = export_one(study, store, name, folder)
-        return sent(path.open("rb"), "text/csv; charset=utf-8", _as_file(name))
+        return file_response(path.open("rb"), "text/csv; charset=utf-8", _attachment(name))
 
 
-def _zipped(paths: list[Path]) -> IO[bytes]:
-    # Without a name on the disk: whatever happens to this process, nothing of it stays.
+def _zip(paths: list[Path]) -> IO[bytes]:
+    # A file without a name: it is gone when the process ends, however that happens.
     file = tempfile.TemporaryFile()  # noqa: SIM115
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in paths:
-            packed.write(path, path.name)
+            archive.write(path, path.name)
     return file
 
 
-def sent(file: IO[bytes], kind: str, headers: Mapping[str, str]) -> Response:
+def file_response(file: IO[bytes], media_type: str, headers: Mapping[str, str]) -> Response:
     """An open file, read from its beginning and then closed."""
     size = file.seek(0, 2)
     file.seek(0)
 
-    def pieces() -> Iterator[bytes]:
+    def chunks() -> Iterator[bytes]:
         with file:
-            while piece := file.read(CHUNK):
-                yield piece
+            while chunk := file.read(CHUNK):
+                yield chunk
 
     return StreamingResponse(
-        pieces(), media_type=kind, headers={**headers, "Content-Length": str(size)}
+        chunks(), media_type=media_type, headers={**headers, "Content-Length": str(size)}
     )
 
 
-def _as_file(name: str) -> dict[str, str]:
+def _attachment(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}

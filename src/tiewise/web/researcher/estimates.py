@@ -1,4 +1,4 @@
-"""A snapshot read item by item: names, places in the order, and what is known of each."""
+"""The estimates of a snapshot by item, their order, and which items have few comparisons."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tiewise.study.study import Study
+from tiewise.text import quantity
 
-THINNEST = 10
+LEAST_COMPARED = 10
 TOP, BOTTOM = 10, 5
 
 
-class Estimate(NamedTuple):
-    """What is known of one item."""
+class ItemEstimate(NamedTuple):
+    """The estimate of one item."""
 
     key: int
-    """Its place in the study, by which the script knows it."""
+    """Its number in the study, by which the script knows it."""
     item: str
     name: str
     group: str
@@ -37,7 +38,7 @@ class Estimate(NamedTuple):
         return "above" if self.low > 0 else "below" if self.high < 0 else ""
 
 
-def estimates(body: Mapping[str, Any], study: Study) -> list[Estimate]:
+def item_estimates(body: Mapping[str, Any], study: Study) -> list[ItemEstimate]:
     """Every item of a snapshot that is in the study, the highest first."""
     keys, names = {item: k for k, item in enumerate(study.items)}, labels(study)
     columns = [
@@ -45,101 +46,99 @@ def estimates(body: Mapping[str, Any], study: Study) -> list[Estimate]:
         for name in ("rank", "rank_low", "rank_high", "median", "low", "high", "sd", "top",
                      "comparisons", "part")
     ]  # fmt: skip
-    found = [
-        Estimate(keys[item], item, names[item], study.items[item].group, *values)
+    rows = [
+        ItemEstimate(keys[item], item, names[item], study.items[item].group, *values)
         for item, *values in zip(body["items"], *columns, strict=True)
         if item in keys
     ]
-    return ordered(found, "rank")
+    return sort_estimates(rows, "rank")
 
 
 def labels(study: Study) -> dict[str, str]:
     """Names, with the id behind those that several items share."""
-    often = Counter(item.name for item in study.items.values())
+    counts = Counter(item.name for item in study.items.values())
     return {
-        item.id: item.name if often[item.name] == 1 else f"{item.name} ({item.id})"
+        item.id: item.name if counts[item.name] == 1 else f"{item.name} ({item.id})"
         for item in study.items.values()
     }
 
 
-def ends(rows: Sequence[Estimate]) -> tuple[Sequence[Estimate], Sequence[Estimate]]:
-    """The first ten and the last five; all as the first, where there are hardly more."""
+def top_and_bottom(
+    rows: Sequence[ItemEstimate],
+) -> tuple[Sequence[ItemEstimate], Sequence[ItemEstimate]]:
+    """The first ten and the last five; all and none where there are hardly more."""
     if len(rows) <= TOP + BOTTOM + 1:
         return rows, ()
     return rows[:TOP], rows[-BOTTOM:]
 
 
-# In which order.
+# Orders.
 
 
-class Order(NamedTuple):
-    """How a table of items can be ordered: in words, and by what."""
+class SortOrder(NamedTuple):
+    """An order of the table of items: in words, and its sort key."""
 
     words: str
-    key: Callable[[Estimate], Any]
+    key: Callable[[ItemEstimate], Any]
 
 
-ORDERS = {
-    "rank": Order("highest first", lambda one: (one.rank, -one.median, one.key)),
-    "name": Order("by name", lambda one: (one.name.casefold(), one.key)),
-    "group": Order("by group", lambda one: (one.group.casefold(), one.rank, -one.median, one.key)),
-    "uncertainty": Order("least certain first", lambda one: (-one.sd, one.key)),
-    "comparisons": Order("fewest comparisons first", lambda one: (one.comparisons, one.key)),
+SORT_ORDERS = {
+    "rank": SortOrder("highest first", lambda one: (one.rank, -one.median, one.key)),
+    "name": SortOrder("by name", lambda one: (one.name.casefold(), one.key)),
+    "group": SortOrder(
+        "by group", lambda one: (one.group.casefold(), one.rank, -one.median, one.key)
+    ),
+    "uncertainty": SortOrder("least certain first", lambda one: (-one.sd, one.key)),
+    "comparisons": SortOrder("fewest comparisons first", lambda one: (one.comparisons, one.key)),
 }
 
 
-def ordered(rows: Sequence[Estimate], by: str) -> list[Estimate]:
-    """The rows in one of `ORDERS`."""
-    return sorted(rows, key=ORDERS[by].key)
+def sort_estimates(rows: Sequence[ItemEstimate], by: str) -> list[ItemEstimate]:
+    """The rows in one of `SORT_ORDERS`."""
+    return sorted(rows, key=SORT_ORDERS[by].key)
 
 
 # Coverage.
 
 
-def thinnest(rows: Sequence[Estimate], most: int = THINNEST) -> list[Estimate]:
-    """The items with the fewest comparisons; those least certain first among equals."""
+def least_compared(rows: Sequence[ItemEstimate], most: int = LEAST_COMPARED) -> list[ItemEstimate]:
+    """The items with the fewest comparisons; the least certain first among equals."""
     return sorted(rows, key=lambda one: (one.comparisons, -one.sd, one.key))[:most]
 
 
-class Connection(NamedTuple):
-    """Whether comparisons tie all items together, in words; and the smaller parts by name."""
+class Connectedness(NamedTuple):
+    """Whether comparisons connect all items, in words; and the smaller parts by name."""
 
     whole: bool
-    says: str
-    apart: tuple[tuple[str, ...], ...]
+    text: str
+    parts: tuple[tuple[str, ...], ...]
 
 
-def connection(rows: Sequence[Estimate], nouns: tuple[str, str]) -> Connection:
-    """How the items hang together; those never compared are parts of their own."""
+def connectedness(rows: Sequence[ItemEstimate], nouns: tuple[str, str]) -> Connectedness:
+    """How comparisons connect the items; those never compared are parts of their own."""
     one, many = nouns
-    unseen = [row for row in rows if row.comparisons == 0]
+    uncompared = [row for row in rows if row.comparisons == 0]
     parts: dict[int, list[str]] = {}
     for row in rows:
         if row.comparisons:
             parts.setdefault(row.part, []).append(row.name)
     sets = sorted(parts.values(), key=len, reverse=True)
-    missing = f" {_many(len(unseen), one, many)} not compared yet." if unseen else ""
+    missing = f" {_subject(len(uncompared), one, many)} not compared yet." if uncompared else ""
     if len(sets) < 2:
-        says = (
+        text = (
             f"All {many} that were compared are connected"
-            if unseen
+            if uncompared
             else f"All {many} are connected"
         )
-        return Connection(
-            not unseen, f"{says}: any two stand in one order through comparisons.{missing}", ()
+        return Connectedness(
+            not uncompared, f"{text}: any two stand in one order through comparisons.{missing}", ()
         )
-    says = (
+    text = (
         f"The comparisons fall into {len(sets)} parts with none between them; how one part stands "
         f"to another is not measured yet.{missing}"
     )
-    return Connection(False, says, tuple(tuple(sorted(part)) for part in sets[1:]))
+    return Connectedness(False, text, tuple(tuple(sorted(part)) for part in sets[1:]))
 
 
-def _many(count: int, one: str, many: str) -> str:
-    return f"1 {one} was" if count == 1 else f"{count:,} {many} were"
-
-
-def nouns(noun: str) -> tuple[str, str]:
-    """One and several: `ward` makes `wards`, `city/cities` says it itself."""
-    one, _, many = noun.partition("/")
-    return one, many or f"{one}s"
+def _subject(count: int, one: str, many: str) -> str:
+    return f"{quantity(count, one, many)} {'was' if count == 1 else 'were'}"

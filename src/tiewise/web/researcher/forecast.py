@@ -1,4 +1,4 @@
-"""When a study will have what it wants, if people go on as they did lately."""
+"""When a study will have as many comparisons as it needs, at the rate of the last days."""
 
 from __future__ import annotations
 
@@ -6,60 +6,61 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
-from tiewise.study.activity import Day
+from tiewise.study.activity import DayCount
 
-LATELY = 7
-"""Days over which the pace is taken, today among them."""
+RECENT_DAYS = 7
+"""Days over which the rate is taken, today among them."""
 SHORTEST = timedelta(hours=1)
-"""A few answers in the first minutes are no pace yet."""
+"""A few answers in the first minutes are no rate yet."""
 LONGEST = 366
 
 
 class Forecast(NamedTuple):
-    """Comparisons a day lately, what is still wanted, and the day that it would be there."""
+    """Comparisons a day lately, how many are missing, and the day on which none would be."""
 
-    pace: float
-    left: int
-    on: date | None
-    """None where it is there already, or cannot be said."""
+    daily_rate: float
+    missing: int
+    day: date | None
+    """None where nothing is missing, or it cannot be said."""
 
 
 def forecast(
-    wanted: int, done: int, days: Sequence[Day], *, begun: datetime | None, now: datetime
+    target: int, done: int, days: Sequence[DayCount], *, begun: datetime | None, now: datetime
 ) -> Forecast:
-    """The day on which `wanted` comparisons are there at the pace of the last days."""
-    left = max(wanted - done, 0)
-    lately = pace(days, begun=begun, now=now)
-    if left == 0 or lately == 0 or left > lately * LONGEST:
-        return Forecast(lately, left, None)
-    return Forecast(lately, left, (now + timedelta(days=left / lately)).date())
+    """The day on which there are `target` comparisons at the rate of the last days."""
+    missing = max(target - done, 0)
+    rate = daily_rate(days, begun=begun, now=now)
+    if missing == 0 or rate == 0 or missing > rate * LONGEST:
+        return Forecast(rate, missing, None)
+    return Forecast(rate, missing, (now + timedelta(days=missing / rate)).date())
 
 
-def pace(days: Sequence[Day], *, begun: datetime | None, now: datetime) -> float:
-    """Comparisons a day since the study began, or over the last days where that is longer ago."""
+def daily_rate(days: Sequence[DayCount], *, begun: datetime | None, now: datetime) -> float:
+    """Comparisons a day since the study began, but over the last days at most."""
     if begun is None:
         return 0.0
-    first = now.date() - timedelta(days=LATELY - 1)
+    first = now.date() - timedelta(days=RECENT_DAYS - 1)
     since = max(begun, datetime.combine(first, time(), UTC))
-    made = sum(one.comparisons for one in days if one.day >= first)
+    made = sum(day.comparisons for day in days if day.day >= first)
     return made / (max(now - since, SHORTEST) / timedelta(days=1))
 
 
-def told(found: Forecast, now: datetime) -> str:
+def forecast_sentence(expected: Forecast, now: datetime) -> str:
     """The forecast in a sentence."""
-    if found.left == 0:
+    if expected.missing == 0:
         return "That is reached."
-    if found.pace == 0:
-        return f"Nobody has judged in the last {LATELY} days, so there is no saying when."
-    speed = f"At the pace of the last days ({_rounded(found.pace)} a day)"
-    if found.on is None:
+    if expected.daily_rate == 0:
+        return f"Nobody has judged in the last {RECENT_DAYS} days, so there is no saying when."
+    speed = f"At the pace of the last days ({_rounded(expected.daily_rate)} a day)"
+    if expected.day is None:
         return f"{speed} it would take more than a year."
-    gone = (found.on - now.date()).days
-    when = {0: "later today", 1: "tomorrow"}.get(gone, f"in {gone} days, around {spoken(found.on)}")
+    days = (expected.day - now.date()).days
+    later = f"in {days} days, around {long_date(expected.day)}"
+    when = {0: "later today", 1: "tomorrow"}.get(days, later)
     return f"{speed} it is reached {when}."
 
 
-def spoken(day: date) -> str:
+def long_date(day: date) -> str:
     """`12 March 2026`."""
     return f"{day.day} {day:%B %Y}"
 

@@ -1,4 +1,4 @@
-"""Earlier pictures of a study, read once and kept small: for trends, and to be replayed."""
+"""Earlier snapshots of a study, read once and kept in little memory: for trends and replays."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from datetime import datetime
 from threading import Lock
 from typing import NamedTuple
 
-from tiewise.study.judge_store import Store
-from tiewise.study.snapshot_store import Snapshot, Snapshots
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.snapshot_store import Snapshot, SnapshotStore
 
 MOST = 60
-FINE = 100
+PRECISION = 100
 """A replay has hundredths; the eye sees no more."""
-FARTHEST = 32_000
+LARGEST = 32_000
 MISSING = -32_768
 
 
-class Frame(NamedTuple):
-    """One picture: when it was made, from how much, and each item in hundredths."""
+class HistoryFrame(NamedTuple):
+    """One snapshot: when it was made, of how many comparisons, and each item in hundredths."""
 
     id: int
     made: datetime
@@ -29,13 +29,13 @@ class Frame(NamedTuple):
     sd: array[int]
 
     @classmethod
-    def of(cls, snapshot: Snapshot, items: Sequence[str]) -> Frame:
-        """A snapshot made small; items in this order, `MISSING` where it did not have them."""
+    def from_snapshot(cls, snapshot: Snapshot, items: Sequence[str]) -> HistoryFrame:
+        """A snapshot in little memory: items in this order, `MISSING` where it lacks them."""
         body = snapshot.body
         places = {item: k for k, item in enumerate(body["items"])}
         order = [places.get(item) for item in items]
 
-        def small(values: Sequence[float]) -> array[int]:
+        def hundredths(values: Sequence[float]) -> array[int]:
             return array("h", (MISSING if k is None else _hundredths(values[k]) for k in order))
 
         return cls(
@@ -43,57 +43,57 @@ class Frame(NamedTuple):
             snapshot.made,
             snapshot.comparisons,
             body["reliability"],
-            small(body["median"]),
-            small(body["sd"]),
+            hundredths(body["median"]),
+            hundredths(body["sd"]),
         )
 
 
-class Extremes(NamedTuple):
-    """The largest sizes over all pictures, of which none is 0."""
+class HistoryScale(NamedTuple):
+    """The largest sizes over all snapshots; never 0."""
 
     median: float
     sd: float
 
 
-def extremes(frames: Sequence[Frame]) -> Extremes:
-    """How far estimates and uncertainties reach in all pictures together."""
+def history_scale(frames: Sequence[HistoryFrame]) -> HistoryScale:
+    """The scale of estimates and uncertainties of all snapshots together."""
     median = max((abs(v) for one in frames for v in one.median if v != MISSING), default=0)
     sd = max((v for one in frames for v in one.sd if v != MISSING), default=0)
-    return Extremes(median / FINE or 1.0, sd / FINE or 1.0)
+    return HistoryScale(median / PRECISION or 1.0, sd / PRECISION or 1.0)
 
 
 def _hundredths(value: float) -> int:
-    return max(-FARTHEST, min(FARTHEST, round(value * FINE)))
+    return max(-LARGEST, min(LARGEST, round(value * PRECISION)))
 
 
-class Past:
-    """The pictures of a study so far; one for each process, for any number of threads."""
+class SnapshotHistory:
+    """The snapshots of a study so far; one for each process, for any number of threads."""
 
-    def __init__(self, store: Store, items: Sequence[str]) -> None:
-        self._snapshots, self._items = Snapshots(store), items
-        self._kept: dict[int, Frame] = {}
+    def __init__(self, store: JudgeStore, items: Sequence[str]) -> None:
+        self._snapshots, self._items = SnapshotStore(store), items
+        self._frames: dict[int, HistoryFrame] = {}
         self._lock = Lock()
 
-    def frames(self, most: int = MOST) -> list[Frame]:
-        """Pictures in the order of time, the first and the latest among them."""
+    def frames(self, most: int = MOST) -> list[HistoryFrame]:
+        """Snapshots in the order of time, the first and the latest among them."""
         ids = self._snapshots.ids()
-        wanted = spread(ids, most)
+        shown = evenly_spaced(ids, most)
         with self._lock:
-            unread = [one for one in wanted if one not in self._kept]
-            for snapshot in self._snapshots.some(unread):
-                self._kept[snapshot.id] = Frame.of(snapshot, self._items)
-            for gone in self._kept.keys() - set(ids):
-                del self._kept[gone]
-            return [self._kept[one] for one in wanted if one in self._kept]
+            unread = [one for one in shown if one not in self._frames]
+            for snapshot in self._snapshots.by_ids(unread):
+                self._frames[snapshot.id] = HistoryFrame.from_snapshot(snapshot, self._items)
+            for gone in self._frames.keys() - set(ids):
+                del self._frames[gone]
+            return [self._frames[one] for one in shown if one in self._frames]
 
-    def one(self, which: int) -> Snapshot | None:
-        """A single snapshot, whole; None where it is not kept."""
-        found = self._snapshots.some([which])
-        return found[0] if found else None
+    def one(self, number: int) -> Snapshot | None:
+        """A single snapshot, whole; None where there is none of this number."""
+        snapshots = self._snapshots.by_ids([number])
+        return snapshots[0] if snapshots else None
 
 
-def spread(ids: Sequence[int], most: int) -> list[int]:
-    """At most so many of them, evenly over their order, with both ends."""
+def evenly_spaced(ids: Sequence[int], most: int) -> list[int]:
+    """At most so many of these, evenly spaced, with both ends."""
     if len(ids) <= most:
         return list(ids)
     step = (len(ids) - 1) / (most - 1)

@@ -1,4 +1,4 @@
-"""The judges of a study as a researcher sees them, and who is left out."""
+"""The page about judges: their figures, and who is left out."""
 
 from __future__ import annotations
 
@@ -7,64 +7,67 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from tiewise import text
 from tiewise.errors import InputError
-from tiewise.study.judge_store import now
-from tiewise.study.signup import tidy
+from tiewise.study.connection import now
+from tiewise.study.signup import clean_line
 from tiewise.web.researcher import wording
 
 if TYPE_CHECKING:
-    from tiewise.web.researcher.request import Watch
+    from tiewise.web.researcher.request import ResearcherRequest
 
 LONGEST = 500
 """Letters of a reason."""
-SAID = {
+MESSAGES = {
     "excluded": "The judge is left out. The map follows within seconds; the judgements are kept.",
     "included": "The judge counts again. The map follows within seconds.",
 }
 
 
-def judges(watch: Watch) -> Response:
+def judges_page(request: ResearcherRequest) -> Response:
     """Every judge with their figures, those with flags first."""
-    return _judges(watch, said=SAID.get(watch.request.query_params.get("done", ""), ""))
+    return _judges(request, message=MESSAGES.get(request.query("done"), ""))
 
 
-def exclude(watch: Watch) -> Response:
+def exclude(request: ResearcherRequest) -> Response:
     """Leave a judge out, with the reason."""
-    judge, reason = watch.form.get("judge"), tidy(watch.form.get("reason"))
+    judge, reason = request.form.get("judge"), clean_line(request.form.get("reason"))
     if len(reason) > LONGEST:
-        return _judges(watch, fault=f"That reason is too long; say it in {LONGEST} letters.")
+        return _judges(request, fault=f"That reason is too long; say it in {LONGEST} letters.")
     try:
-        watch.site.ledger.exclude(judge, reason, by=watch.researcher)
+        request.site.researcher_store.exclude(judge, reason, by=request.researcher)
     except InputError as error:
-        return _judges(watch, fault=wording.sentence(error))
-    return watch.go("/watch/judges?done=excluded")
+        return _judges(request, fault=wording.sentence(error))
+    return request.redirect("/watch/judges?done=excluded")
 
 
-def include(watch: Watch) -> Response:
+def include(request: ResearcherRequest) -> Response:
     """Let a judge count again."""
     try:
-        watch.site.ledger.include(watch.form.get("judge"), by=watch.researcher)
+        request.site.researcher_store.include(request.form.get("judge"), by=request.researcher)
     except InputError as error:
-        return _judges(watch, fault=wording.sentence(error))
-    return watch.go("/watch/judges?done=included")
+        return _judges(request, fault=wording.sentence(error))
+    return request.redirect("/watch/judges?done=included")
 
 
-def _judges(watch: Watch, *, said: str = "", fault: str = "") -> Response:
-    rows, left_out = watch.site.latest.judges(), watch.site.ledger.left_out()
-    # The ledger knows first: the figures follow with the next picture.
-    out = {row["judge"] for row in left_out}
-    counting = [row for row in rows if row["judge"] not in out]
-    every = [*(row["judge"] for row in rows), *out]
-    return watch.show(
-        "watch/judges.html", status=422 if fault else 200, said=said, fault=fault, now=now(),
-        flagged=in_order(row for row in counting if row["flags"]),
-        others=in_order(row for row in counting if not row["flags"]),
+def _judges(request: ResearcherRequest, *, message: str = "", fault: str = "") -> Response:
+    cache = request.site.snapshot_cache
+    rows, left_out = cache.judges(), request.site.researcher_store.exclusions()
+    # Exclusions hold at once; the figures follow with the next snapshot.
+    excluded = {row["judge"] for row in left_out}
+    counting = [row for row in rows if row["judge"] not in excluded]
+    ids = [*(row["judge"] for row in rows), *excluded]
+    return request.show(
+        "researcher/judges.html", status=422 if fault else 200, message=message, fault=fault,
+        flagged=most_flags_first(row for row in counting if row["flags"]),
+        others=most_flags_first(row for row in counting if not row["flags"]),
         left_out=left_out, figures={row["judge"]: row for row in rows},
-        brief=wording.shorts(every), spoken=wording, snapshot=watch.site.latest.snapshot(),
-        reason=watch.form.get("reason"), tried=watch.form.get("judge"), longest=LONGEST,
+        now=now(), short_ids=wording.short_ids(ids), wording=wording, text=text,
+        snapshot=cache.snapshot(),
+        reason=request.form.get("reason"), tried=request.form.get("judge"), longest=LONGEST,
     )  # fmt: skip
 
 
-def in_order(rows: Iterable[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Those with the most flags first, then those who did the most."""
+def most_flags_first(rows: Iterable[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Judges with the most flags first, then those with the most comparisons."""
     return sorted(rows, key=lambda row: (-len(row["flags"]), -row["comparisons"], row["judge"]))

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
-from tiewise.study.researcher_store import Ledger, Researcher
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.values import Researcher
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 SHORTEST = 10
-# Each takes 64 MB of memory for a moment; more at once is somebody who tries passwords.
-_AT_ONCE = BoundedSemaphore(4)
+# Each hash takes 64 MB for a moment; more at once means that somebody tries passwords.
+_SLOTS = BoundedSemaphore(4)
 
 
 @cache
@@ -28,64 +29,64 @@ def _hasher() -> PasswordHasher:
 
 
 @cache
-def _nobodys() -> str:
+def _dummy_hash() -> str:
     return _hasher().hash(secrets.token_hex(16))
 
 
-def fault(password: str, again: str, name: str) -> str:
-    """What is wrong with a new password, in a sentence; nothing where it will do."""
-    plain = _plain(password)
+def password_fault(password: str, again: str, name: str) -> str:
+    """What is wrong with a new password, in a sentence; empty where nothing is."""
+    plain = _normalized(password)
     if len(plain) < SHORTEST:
         return f"The password is too short; take {SHORTEST} letters or more."
-    if plain.strip().casefold() == _plain(name).strip().casefold():
+    if plain.strip().casefold() == _normalized(name).strip().casefold():
         return "The password is your name; take something that others do not know."
-    if plain != _plain(again):
+    if plain != _normalized(again):
         return "The two passwords differ; type the same one twice."
     return ""
 
 
-def set_password(ledger: Ledger, researcher: Researcher, password: str) -> None:
-    """Keep the hash of a new password."""
-    ledger.set_password(researcher, _hashed(password))
+def set_password(store: ResearcherStore, researcher: Researcher, password: str) -> None:
+    """Store the hash of a new password."""
+    store.set_password(researcher, _hash(password))
 
 
-def who_signs_in(ledger: Ledger, name: str, password: str) -> Researcher | None:
+def authenticate(store: ResearcherStore, name: str, password: str) -> Researcher | None:
     """The researcher of this name and password; it takes as long where there is none."""
-    if not password:  # nobody has none, so this tells nothing of names
+    if not password:  # nobody has an empty one, so this says nothing about names
         return None
-    nobodys, kept = _nobodys(), ledger.password_hash(name)
-    right = _is_right(kept or nobodys, password)
-    who = ledger.researcher(name) if right and kept else None
-    if who is not None and kept and _hasher().check_needs_rehash(kept):
-        ledger.set_password(who, _hashed(password), quiet=True)
-    return who
+    dummy, stored = _dummy_hash(), store.password_hash(name)
+    right = _is_right(stored or dummy, password)
+    researcher = store.researcher(name) if right and stored else None
+    if researcher is not None and stored and _hasher().check_needs_rehash(stored):
+        store.set_password(researcher, _hash(password), quiet=True)
+    return researcher
 
 
 def _is_right(hashed: str, password: str) -> bool:
     from argon2.exceptions import InvalidHashError, VerificationError
 
-    _refuse_crowd()
+    _take_slot()
     try:
-        return _hasher().verify(hashed, _plain(password))
+        return _hasher().verify(hashed, _normalized(password))
     except (VerificationError, InvalidHashError):
         return False
     finally:
-        _AT_ONCE.release()
+        _SLOTS.release()
 
 
-def _hashed(password: str) -> str:
-    _refuse_crowd()
+def _hash(password: str) -> str:
+    _take_slot()
     try:
-        return _hasher().hash(_plain(password))
+        return _hasher().hash(_normalized(password))
     finally:
-        _AT_ONCE.release()
+        _SLOTS.release()
 
 
-def _refuse_crowd() -> None:
-    if not _AT_ONCE.acquire(blocking=False):
+def _take_slot() -> None:
+    if not _SLOTS.acquire(blocking=False):
         raise HTTPException(429, headers={"Retry-After": "1"})
 
 
-def _plain(password: str) -> str:
-    """The same letters, however a keyboard puts them together."""
+def _normalized(password: str) -> str:
+    """The same letters, however a keyboard composes them."""
     return unicodedata.normalize("NFKC", password)

@@ -54,15 +54,14 @@
   // Keys for the answers.
   const pair = document.querySelector("form[data-keys]");
   if (pair) {
-    const press = (selector) => document.querySelector(`${selector}:not(:disabled)`)?.click();
-    const answer = (outcome) => () => press(`button[value="${outcome}"]`);
-    const undo = () => press('button[form="undo"]');
-    const keys = {
-      ArrowLeft: answer("left"), 1: answer("left"),
-      ArrowDown: answer("tie"), 2: answer("tie"),
-      ArrowRight: answer("right"), 3: answer("right"),
-      s: answer("skip"), 0: answer("skip"), u: undo,
-    };
+    const undo = document.querySelector('button[form="undo"]');
+    const keys = {};
+    // Each button names its keys, as the study's answers have them.
+    for (const button of [...pair.querySelectorAll('button[name="outcome"]'), undo]) {
+      for (const key of button?.getAttribute("aria-keyshortcuts").split(" ") ?? []) {
+        keys[key.length === 1 ? key.toLowerCase() : key] = () => button.disabled || button.click();
+      }
+    }
     const wanted = document.querySelector("[data-keys-on]");
     try {
       wanted.checked = sessionStorage.getItem("keys") !== "off";

@@ -1,0 +1,136 @@
+"""The commands that fit judgements and write what readers are given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tiewise.cli.options import (
+    COLUMNS,
+    ITEM_FILES,
+    MODEL,
+    WORDS,
+    columns,
+    engine,
+    progress_bar,
+    read_context,
+    scalar_priors,
+    words,
+)  # fmt: skip
+from tiewise.cli.study import DATABASE, is_study, to_fit
+from tiewise.cli.term_options import terms, with_terms
+from tiewise.engines import ENGINES
+from tiewise.errors import InputError
+
+
+@click.command()
+@click.argument("file")
+@ITEM_FILES
+@COLUMNS
+@MODEL
+@with_terms
+@click.option("--engine", type=click.Choice(list(ENGINES)), default="transport", show_default=True)
+@click.option("--draws", type=click.IntRange(100), help="how many draws to keep, over all chains")
+@click.option("--seed", type=click.IntRange(0), help="the same seed gives the same results")
+@click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="k of 'top k'")
+@WORDS
+@click.option("--out", help="folder for the results; default: FILE's name and -results")
+@click.option("--force", is_flag=True, help="overwrite results that are there")
+@click.option("--no-report", is_flag=True, help="tables only: no pictures, no report")
+@click.option("--no-record", is_flag=True, help="do not keep who said what in posterior.nc")
+@click.option("--json", "as_json", is_flag=True, help="print fit.json instead of a table")
+@DATABASE
+def fit(file: str, **options: Any) -> None:
+    """Fit judgements in FILE and write a results folder.
+
+    FILE is CSV, TSV, XLSX or Parquet; its format is recognised by its columns. Or it is the folder
+    of a study. Higher quality means chosen more often.
+    """
+    from tiewise.posterior.results_folder import Wording
+    from tiewise.workflows.analyse import analyse
+
+    source: object = file
+    if is_study(file):
+        source, options = to_fit(file, options)
+    context = read_context(options)
+    with progress_bar() as progress:
+        results = analyse(
+            source,
+            options["out"] or f"{Path(file).stem}-results",
+            context=context,
+            engine=engine(options["engine"], options["draws"]),
+            rng=options["seed"],
+            wording=Wording(top=options["top"], source=Path(file).name, **words(options)),
+            columns=columns(options),
+            report=not options["no_report"],
+            record=not options["no_record"],
+            force=options["force"],
+            progress=progress,
+            prior=options["prior"],
+            reach=options["reach"],
+            ties=not options["no_ties"],
+            **scalar_priors(options),
+            **terms(options),
+        )
+    if options["as_json"]:
+        click.echo(json.dumps(dict(results.facts), indent=2, ensure_ascii=False))
+    else:
+        from tiewise.report.terminal import print_results
+
+        print_results(results)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR")
+@WORDS
+@click.option("--top", type=click.IntRange(1), help="k of 'top k'")
+def report(folder: str, **options: Any) -> None:
+    """Write the pictures and report.html of the results folder DIR again.
+
+    What is said here is kept in study.json; nothing is fitted again.
+    """
+    from tiewise.posterior.results_folder import read_results
+    from tiewise.report.html import rewrite_report
+
+    top = {"top": options["top"]} if options["top"] is not None else {}
+    with progress_bar() as progress:
+        page = rewrite_report(read_results(folder), progress=progress, **words(options), **top)
+    click.echo(f"Report in {page}")
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", required=False)
+@click.option("--title", help="what the briefing is called; default: the question")
+@WORDS
+@click.option("--organisation", default="", help="whose briefing it is; it stands at the top")
+@click.option("--contact", multiple=True, help="whom to ask: a line of text; may be said again")
+@click.option("--template", help="a Typst file of your own in place of ours")
+@click.option("--save-template", metavar="FILE", help="write our template to FILE, and no briefing")
+@click.option("--out", help="the PDF; default: briefing.pdf in DIR")
+@click.option("--force", is_flag=True, help="overwrite what is there")
+def briefing(folder: str | None, **options: Any) -> None:
+    """Write a two-page briefing, a PDF for non-specialists, on the results in DIR."""
+    from tiewise.posterior.results_folder import read_results
+    from tiewise.report.briefing import write_briefing, write_template
+
+    if options["save_template"]:
+        try:
+            template = write_template(options["save_template"], force=options["force"])
+        except InputError as error:
+            raise InputError(str(error).replace("(out=)", "(--save-template)")) from None
+        click.echo(f"Template in {template}")
+        return
+    if folder is None:
+        raise click.UsageError("Missing argument 'DIR'.", ctx=click.get_current_context())
+    place = write_briefing(
+        read_results(folder), title=options["title"], organisation=options["organisation"],
+        contacts=options["contact"], template=options["template"], out=options["out"],
+        force=options["force"], **words(options),
+    )  # fmt: skip
+    click.echo(f"Briefing in {place}")
+
+
+COMMANDS = (fit, report, briefing)

@@ -1,0 +1,107 @@
+"""Data frames of any library, by narwhals: opened, grouped where they live, and read as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw  # 50 ms, and it brings no data frame library with it
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tiewise.data.counts import Integers
+from tiewise.data.files import read_sheet
+from tiewise.data.text_columns import TextColumns, as_text
+from tiewise.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+TIMES = "tiewise_times"
+
+
+class Source(NamedTuple):
+    """A frame, its name in messages, and what its rows are called."""
+
+    frame: Frame
+    name: str
+    row_name: Callable[[int], str]
+
+
+def open_source(source: object) -> Source:
+    """A path or a data frame, opened."""
+    if isinstance(source, (str, PathLike)):
+        sheet = read_sheet(Path(source))
+        return Source(_frame(sheet.table, str(source)), str(source), sheet.place)
+    return Source(_frame(source, "data frame"), "data frame", lambda row: f"row {row + 1}")
+
+
+def _frame(source: Any, name: str) -> Frame:
+    if nw.dependencies.is_pyarrow_table(source):
+        source = source.unify_dictionaries()  # else Arrow refuses to group by categories
+    if nw.dependencies.is_pandas_dataframe(source):
+        source = source.set_axis([str(column) for column in source.columns], axis=1)
+    try:
+        frame: Frame = nw.from_native(source)
+        frame.collect_schema()
+    except nw.exceptions.DuplicateError as error:
+        twice = re.search(r"- (.*) \d+ times", str(error))
+        raise InputError(
+            f"{name}: two columns are called {twice[1] if twice else 'the same'}; rename one"
+        ) from None
+    except TypeError:
+        kind = type(source).__name__
+        raise InputError(
+            f"comparisons cannot be read from {kind}; give a path or a data frame"
+        ) from None
+    return frame
+
+
+def distinct_rows(frame: Frame, columns: Mapping[str, str]) -> tuple[TextColumns, Integers]:
+    """Each distinct row of these columns, and how often it occurs, counted where the frame is."""
+    # Rows are grouped as they came and turned to text afterwards: no library's own idea of text,
+    # of missing values or of 26.0 comes in, and there are few groups.
+    keys = list(dict.fromkeys(columns.values()))
+    groups = collect(frame.group_by(keys, drop_null_keys=False).agg(nw.len().alias(TIMES)))
+    return text_columns(groups, columns), groups[TIMES].to_numpy().astype(np.int64)
+
+
+def collect(frame: Frame) -> nw.DataFrame[Any]:
+    """The frame in memory."""
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def text_columns(frame: nw.DataFrame[Any], columns: Mapping[str, str]) -> TextColumns:
+    """Columns as text, by part."""
+    return TextColumns.of({part: _arrow(frame[column]) for part, column in columns.items()})
+
+
+def _arrow(column: nw.Series[Any]) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    try:
+        array = column.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers and text in one column
+        array = _texts(column.to_list())
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def arrow_array(values: ArrayLike) -> pa.Array:
+    """Values of any type as an Arrow array; as text where types are mixed."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(np.asarray(values), from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return _texts(np.asarray(values, object))
+
+
+def _texts(values: Iterable[object]) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(map(as_text, values), pa.string())

@@ -1,0 +1,201 @@
+"""The results folder: written whole or not at all, and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from xarray import DataTree, open_datatree
+
+from tiewise.data.files import write_csv
+from tiewise.errors import InputError
+from tiewise.folders import atomic_folder
+from tiewise.posterior.earlier_versions import current_model
+from tiewise.posterior.summaries import parameters, summarise
+from tiewise.posterior.term_tables import stored_terms, write_term_tables
+from tiewise.text import noun_forms
+
+if TYPE_CHECKING:
+    from tiewise.geo.areas import Areas
+
+FILES = (
+    "items.csv", "parameters.csv", "fit.json", "posterior.nc", "study.json", "areas.gpkg",
+    "report.html", "briefing.pdf", "checks.csv",
+    "coefficients.csv", "covariates.csv", "contrasts.csv", "judge-terms.csv",
+)  # fmt: skip
+"""Names of the files that belong to the results, besides plots, and are replaced together."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words in which a study's results are reported: question, direction, noun, top k."""
+
+    question: str = "Which has the higher quality?"
+    higher: str = "higher quality"
+    lower: str = "lower quality"
+    noun: str = "item"
+    top: int = 5
+    source: str = ""
+    groups: bool = False
+
+    @property
+    def nouns(self) -> str:
+        """The plural of the noun: what follows a stroke (`city/cities`), else with an s."""
+        return noun_forms(self.noun)[1]
+
+    @property
+    def one(self) -> str:
+        """The singular of the noun."""
+        return noun_forms(self.noun)[0]
+
+
+@dataclass(frozen=True)
+class Results:
+    """A results folder, read."""
+
+    folder: Path
+    tree: DataTree
+    wording: Wording
+    facts: Mapping[str, Any]
+    cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What others derive from the results once and use more than once."""
+
+    @cached_property
+    def items(self) -> pd.DataFrame:
+        """The table in `items.csv`."""
+        # An item may be called NA: only the numbers can be missing, and then they are empty.
+        table = pd.read_csv(self.folder / "items.csv", dtype=str, keep_default_na=False)
+        numbers = table.columns.drop(["item", "name"])
+        return table.assign(**{column: pd.to_numeric(table[column]) for column in numbers})
+
+    @cached_property
+    def areas(self) -> Areas | None:
+        """The map, where there is one."""
+        from tiewise.geo.areas import Areas
+
+        path = self.folder / "areas.gpkg"
+        return Areas.read(path, id="id") if path.exists() else None
+
+
+def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
+    """The values of `fit.json`."""
+    attrs, constant, observed = tree.attrs, tree["constant_data"], tree["observed_data"]
+    answers = {name: int(observed[name].sum()) for name in ("wins_first", "wins_second", "ties")}
+    ess, rhat = (float(attrs.get(name, np.nan)) for name in ("ess_min", "rhat_max"))
+    quality = tree["posterior/quality"]
+    seconds = {
+        "read": read_seconds,
+        "build": float(attrs["build_seconds"]),
+        "sample": float(attrs["sample_seconds"]),
+    }
+    judges = int(constant["judges"])
+    return {
+        "engine": attrs["engine"],
+        "exact": attrs["kind"] == "exact",
+        "kind": attrs["kind"],
+        "settings": json.loads(attrs["settings"]),
+        "engine_facts": {
+            str(key).removeprefix("engine_"): np.asarray(value).item()
+            for key, value in attrs.items()
+            if str(key).startswith("engine_")
+        },
+        "seed": int(attrs["seed"]),
+        "draws": quality.sizes["chain"] * quality.sizes["draw"],
+        "chains": quality.sizes["chain"],
+        "items": quality.sizes["item"],
+        "comparisons": sum(answers.values()),
+        "ties": answers["ties"],
+        "skips": int(constant["skips"]),
+        "judges": None if judges < 0 else judges,
+        "seconds": {
+            k: round(v, 4) for k, v in (seconds | {"total": sum(seconds.values())}).items()
+        },
+        "ess_min": None if np.isnan(ess) else round(ess, 1),
+        "rhat_max": None if np.isnan(rhat) else round(rhat, 5),
+        "warnings": json.loads(attrs["warnings"]),
+        "model": json.loads(attrs["model"]),
+        **({"terms": stored_terms(tree)} if stored_terms(tree) else {}),
+        "digest": attrs["digest"],
+        "version": attrs["version"],
+    }
+
+
+def write_results_folder(
+    tree: DataTree,
+    out: str | Path,
+    *,
+    wording: Wording | None = None,
+    areas: Areas | None = None,
+    force: bool = False,
+    read_seconds: float = 0.0,
+    finish: Callable[[Results], object] | None = None,
+    replaces: Collection[str] = (),
+) -> Results:
+    """Write the results folder: whole or not at all.
+
+    `finish` may add to it, such as a report (`write_report`), before it is moved to `out`. Of few
+    items `wording.top` is lowered to one less than there are. `replaces` names further files that
+    belong to the results, such as plots: with `force`, old ones are not carried over.
+    """
+    wording = wording or Wording()
+    # Everybody is among the top of as many as there are.
+    items = tree["posterior/quality"].sizes["item"]
+    wording = replace(wording, top=min(wording.top, max(items - 1, 1)))
+    facts = fit_facts(tree, read_seconds=read_seconds)
+    with atomic_folder(Path(out), force=force, replaces=(*FILES, *replaces)) as folder:
+        table = summarise(tree, wording.top)
+        write_csv(table, folder / "items.csv")
+        parameters(tree).to_csv(folder / "parameters.csv", lineterminator="\n")
+        write_term_tables(tree, folder)
+        _write_json(folder / "fit.json", facts)
+        _write_json(folder / "study.json", asdict(wording))
+        tree.to_netcdf(folder / "posterior.nc", engine="h5netcdf")
+        if areas is not None:
+            areas.to_gpkg(folder / "areas.gpkg")
+        if finish is not None:
+            finish(Results(folder, tree, wording, facts))
+    return Results(Path(out), tree, wording, facts)
+
+
+def read_results(folder: str | Path) -> Results:
+    """The results that `write_results` wrote into a folder."""
+    place = Path(folder)
+    needed = ("posterior.nc", "items.csv", "parameters.csv", "fit.json", "study.json")
+    missing = [name for name in needed if not (place / name).is_file()]
+    if missing:
+        raise InputError(
+            f"{place} is not a results folder: {', '.join(missing)} not found; "
+            "make one with `tiewise fit`"
+        )
+    known = {field.name for field in fields(Wording)}
+    values = _read_json(place / "study.json")
+    wording = Wording(**{key: value for key, value in values.items() if key in known})
+    facts = _read_json(place / "fit.json")
+    facts["model"] = current_model(facts["model"])
+    try:
+        tree = open_datatree(place / "posterior.nc", engine="h5netcdf")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{place / 'posterior.nc'} cannot be read; fit again") from error
+    tree.attrs["model"] = json.dumps(current_model(json.loads(tree.attrs["model"])))
+    return Results(place, tree, wording, facts)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON ({error}); correct it, or fit again") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{path} holds no names and values in braces; correct it, or fit again")
+    return values
+
+
+def _write_json(path: Path, value: Any) -> None:
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

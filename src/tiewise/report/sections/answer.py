@@ -1,0 +1,30 @@
+"""The answer first, how far to trust it, and the items that stand out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tiewise.posterior.results_folder import Results
+from tiewise.report.answer import main_answer, top_items
+from tiewise.report.item_rows import item_records, item_table
+from tiewise.report.section import Fragment, Section
+from tiewise.report.verdict import computation_verdict, reader_warning
+from tiewise.text import probability_words
+
+
+def answer_section(results: Results) -> Section:
+    """The main answer."""
+    verdict = computation_verdict(results.facts)
+    values = {
+        "answer": main_answer(results),
+        "level": verdict.level,
+        "trust": reader_warning(results.facts) or verdict.text,
+        "rows": _top_rows(results),
+    }
+    return Section("answer", "Answer", "The answer", (Fragment("answer", values),))
+
+
+def _top_rows(results: Results) -> list[dict[str, Any]]:
+    rows = {row["item"]: row for row in item_records(item_table(results))}
+    top = [rows[item] for item in top_items(results)["item"]]
+    return [row | {"words": probability_words(row["top_k_probability"])} for row in top]

@@ -1,0 +1,40 @@
+"""The study, the model, how it was computed, and how to repeat it."""
+
+from __future__ import annotations
+
+from tiewise.posterior.results_folder import Results
+from tiewise.report import reproduce
+from tiewise.report.priors import prior_rows
+from tiewise.report.scope import what_was_done
+from tiewise.report.section import Fragment, Section
+
+TERM_FORMULAS = {
+    "coefficient": "part of each quality is explained by covariates (λ = u + Zβ)",
+    "order": "the first of a pair has an advantage κ, so that λi − λj + κ stands for λi − λj",
+    "contrast": "each group of judges has its own view, λ plus a contrast",
+    "sharpness": "each judge sees differences as many times as large as their sharpness says",
+    "threshold": "each judge has a threshold δ of their own",
+}
+"""What each term changes in the model, by its variable in the posterior."""
+
+
+def methods_section(results: Results) -> Section:
+    """Methods."""
+    model = results.facts["model"]
+    values = {
+        "done": what_was_done(results),
+        "terms": _term_formulas(results),
+        "priors": prior_rows(model) if "quality" in model else [],
+        "source": reproduce.source_name(results.wording),
+        "command": reproduce.fit_command(results),
+        "python": reproduce.python_call(results),
+        "notes": reproduce.repeat_notes(results),
+    }
+    return Section("methods", "Methods", "Methods", (Fragment("methods", values),))
+
+
+def _term_formulas(results: Results) -> str:
+    """What the model has in place of the plain difference of two qualities, in a sentence."""
+    present = {*map(str, results.tree["posterior"].data_vars)}
+    formulas = [formula for name, formula in TERM_FORMULAS.items() if name in present]
+    return f"In this model {'; '.join(formulas)}." if formulas else ""

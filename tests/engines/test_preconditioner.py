@@ -1,0 +1,102 @@
+"""The preconditioner of a model without terms, against differences and SciPy's priors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from support.plain_models import (
+    ANSWERS,
+    DECIDED,
+    NAMES,
+    PRIORS,
+    TIES,
+    VARIANCES,
+    model_of,
+)
+from support.reference_formulas import DIFFERENCE, derivative, log_likelihood
+from tiewise.engines.preconditioner import build_preconditioner
+
+every_model = pytest.mark.parametrize("names", NAMES)
+
+
+def some_points(dimensions: int, number: int = 4) -> np.ndarray:
+    return np.random.default_rng(2).normal(size=(dimensions, number))
+
+
+@every_model
+def test_gradient_is_the_derivative_of_the_density(names):
+    preconditioner = build_preconditioner(model_of(names))
+    points = some_points(preconditioner.dimensions)
+    ours = preconditioner.gradient(points)
+    for k, point in enumerate(points.T):
+        differences = derivative(lambda q: preconditioner.log_density(q[:, None])[0], point)
+        assert np.allclose(ours[:, k], differences, rtol=0, atol=10 * DIFFERENCE)
+
+
+@every_model
+def test_the_density_is_the_posterior_times_the_jacobian(names):
+    """The reference likelihood and SciPy's priors at q, and the determinant by differences.
+
+    Of a covariance of rank r the first r qualities are a coordinate system for all of them.
+    """
+    preconditioner = build_preconditioner(model_of(names))
+    points = some_points(preconditioner.dimensions)
+    reference = [
+        log_posterior(preconditioner, names, q) + log_jacobian(preconditioner, q) for q in points.T
+    ]
+    difference = preconditioner.log_density(points) - np.array(reference)
+    assert np.allclose(difference, difference[0], rtol=0, atol=1e-7)
+
+
+def coordinates(preconditioner, q: np.ndarray) -> np.ndarray:
+    at = preconditioner.parameters(q[:, None])
+    free = [at.quality[: preconditioner.rank, 0]]
+    free += [at.log_alpha] if preconditioner.variance_prior is not None else []
+    free += [at.tie] if preconditioner.tie_prior is not None else []
+    return np.concatenate(free)
+
+
+def log_jacobian(preconditioner, q: np.ndarray) -> float:
+    return float(np.linalg.slogdet(derivative(lambda p: coordinates(preconditioner, p), q))[1])
+
+
+def log_posterior(preconditioner, names: tuple[str, str, str], q: np.ndarray) -> float:
+    at = preconditioner.parameters(q[:, None])
+    quality, a, tie = at.quality[:, 0], float(at.log_alpha[0]), float(at.tie[0])
+    covariance, tie_prior = PRIORS[names[0]][1], TIES[names[1]][1]
+    variance_prior = VARIANCES[names[2]][1]
+    rank = np.linalg.matrix_rank(covariance)
+    total = log_likelihood(DECIDED if names[1] == "none" else ANSWERS, quality, tie)
+    quality_prior = stats.multivariate_normal(cov=np.exp(2 * a) * covariance[:rank, :rank])
+    total += quality_prior.logpdf(quality[:rank])
+    if variance_prior is not None:
+        total += variance_prior.logpdf(np.exp(2 * a)) + 2 * a
+    else:
+        assert np.exp(2 * a) == pytest.approx(1.3)
+    if tie_prior is not None:
+        total += tie_prior.logpdf(tie)
+    else:
+        assert tie == (0.4 if names[1] == "fixed" else 0.0)
+    return float(total)
+
+
+@every_model
+def test_the_density_at_fixed_alpha_is_standard_normal(names):
+    """At the mode's own α the density is N(0, I) to second order in all other directions."""
+    model = model_of(names)
+    preconditioner = build_preconditioner(model)
+    q = np.zeros(preconditioner.dimensions)
+    free = np.ones(preconditioner.dimensions, bool)
+    if preconditioner.variance_prior is not None:
+        mode = preconditioner.warm_start.mode
+        q[preconditioner.rank] = (
+            mode.log_alpha - preconditioner.log_alpha_mean
+        ) / preconditioner.log_alpha_sd
+        free[preconditioner.rank] = False
+    hessian = -derivative(lambda p: preconditioner.gradient(p[:, None])[:, 0], q)[
+        np.ix_(free, free)
+    ]
+    # The mode is known to 1e-4 of a sd (TOLERANCE nats), and so is the Hessian there.
+    assert np.allclose(hessian, np.eye(free.sum()), atol=1e-3)

@@ -1,0 +1,136 @@
+"""The results folder is the same when it is read again."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tiewise.data.counts import Counts
+from tiewise.engines.laplace import Laplace
+from tiewise.engines.maximum_likelihood import MaximumLikelihood
+from tiewise.errors import InputError
+from tiewise.geo.areas import Areas
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.posterior.fit import fit
+from tiewise.posterior.results_folder import Results, Wording, read_results, write_results_folder
+from tiewise.posterior.summaries import parameters, summarise
+
+WORDING = Wording(question="Which farm is older?", top=3)
+
+
+@pytest.fixture(scope="module")
+def tree(village):
+    names = {"ash": 'The "Ash", upper\nfarm', "oak": "NA"}
+    return fit(village.model, Laplace(draws=100), rng=2, names=names)
+
+
+# Written and read again.
+
+
+def test_results_read_again_are_the_results_that_were_written(tree, tmp_path):
+    written = write_results_folder(tree, tmp_path / "out", wording=WORDING, read_seconds=1.5)
+    again = read_results(tmp_path / "out")
+    assert again.wording == written.wording == WORDING
+    assert again.facts == written.facts
+    pd.testing.assert_frame_equal(again.items, summarise(tree, 3), check_dtype=False)
+    assert np.array_equal(again.tree["posterior/quality"], tree["posterior/quality"])
+    assert again.areas is None
+    table = pd.read_csv(tmp_path / "out" / "parameters.csv", index_col="parameter")
+    pd.testing.assert_frame_equal(table, parameters(tree))
+
+
+def test_the_map_is_kept(tree, tmp_path):
+    from shapely import box
+
+    items = list(tree["posterior/item"].to_numpy())
+    import geopandas
+
+    squares = [box(k, 0, k + 1, 1) for k in range(len(items))]
+    frame = geopandas.GeoDataFrame({"id": items}, geometry=squares, crs="EPSG:27700")
+    write_results_folder(tree, tmp_path / "out", areas=Areas.read(frame))
+    areas = read_results(tmp_path / "out").areas
+    assert areas is not None
+    assert list(areas.items) == items
+
+
+def test_a_finish_that_fails_leaves_nothing(tree, tmp_path):
+    def fail(results: Results) -> None:
+        assert results.items["item"].is_unique
+        raise InputError("no ink")
+
+    with pytest.raises(InputError, match="no ink"):
+        write_results_folder(tree, tmp_path / "out", finish=fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("noun", "one", "many"), [("ward", "ward", "wards"), ("city/cities", "city", "cities")]
+)
+def test_several_of_a_noun_have_an_s_or_what_is_said(noun, one, many):
+    assert (Wording(noun=noun).one, Wording(noun=noun).nouns) == (one, many)
+
+
+def test_times_add_up(tree, tmp_path):
+    seconds = write_results_folder(tree, tmp_path / "out", read_seconds=100).facts["seconds"]
+    assert seconds["read"] == 100
+    parts = seconds["read"] + seconds["build"] + seconds["sample"]
+    assert seconds["total"] == pytest.approx(parts, abs=1e-3)
+
+
+def test_what_a_point_cannot_say_is_read_again_as_missing(tmp_path):
+    counts = Counts.of(("a", "b", "NA"), [0, 1, 2], [1, 2, 0], [3, 3, 3], [1, 1, 1], [1, 1, 1])
+    tree = fit(BradleyTerry(counts), MaximumLikelihood(), rng=1)
+    write_results_folder(tree, tmp_path / "out", wording=Wording(top=1))
+    items = read_results(tmp_path / "out").items
+    assert set(items["item"]) == {"a", "b", "NA"}
+    assert items["rank_q2.5"].isna().all()
+    assert items["top_k_probability"].isna().all()
+    assert items["sd"].notna().all()
+
+
+def test_too_high_a_top_is_lowered(tree, tmp_path):
+    items = tree["posterior/quality"].sizes["item"]
+    results = write_results_folder(tree, tmp_path / "out", wording=Wording(top=9))
+    assert read_results(tmp_path / "out").wording.top == results.wording.top == items - 1
+    pd.testing.assert_frame_equal(results.items, summarise(tree, items - 1), check_dtype=False)
+
+
+def test_too_low_a_top_writes_nothing(tree, tmp_path):
+    with pytest.raises(InputError, match="top must be between 1 and"):
+        write_results_folder(tree, tmp_path / "out", wording=Wording(top=0))
+    assert list(tmp_path.iterdir()) == []
+
+
+# What is no results folder.
+
+
+def test_a_folder_without_results_says_what_it_lacks(tmp_path):
+    with pytest.raises(InputError, match=r"posterior\.nc.*tiewise fit"):
+        read_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("study.json", "{", "study.json is not JSON"),
+        ("study.json", "[]", "study.json holds no names"),
+        ("fit.json", "", "fit.json is not JSON"),
+        ("posterior.nc", "no such thing", "posterior.nc cannot be read"),
+    ],
+)
+def test_a_spoilt_file_is_named(tree, tmp_path, name, text, words):
+    write_results_folder(tree, tmp_path / "out")
+    (tmp_path / "out" / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        read_results(tmp_path / "out")
+
+
+def test_the_question_may_be_changed_afterwards(tree, tmp_path):
+    write_results_folder(tree, tmp_path / "out", wording=WORDING)
+    path = tmp_path / "out" / "study.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(values | {"question": "Which is younger?"}), encoding="utf-8")
+    assert read_results(tmp_path / "out").wording.question == "Which is younger?"

@@ -1,0 +1,70 @@
+"""A study's site for tests: its settings edited, and the real server in a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tiewise.study.study import Study
+
+
+def edited(study: Study, swaps: dict[str, str], more: str = "") -> Study:
+    """The study with its settings edited, as its owner would, and read again."""
+    path = study.folder / "study.toml"
+    text = path.read_text(encoding="utf-8")
+    for old, new in swaps.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    path.write_text(text + more, encoding="utf-8")
+    return Study.open(study.folder)
+
+
+def with_database(study: Study) -> Study:
+    """The study, once its database is there: a template to copy for each test."""
+    study.store().close()
+    return study
+
+
+def copy_study(template: Study, folder: Path) -> Study:
+    """A study of one test's own, as new as the template."""
+    shutil.copytree(template.folder, folder)
+    return Study.open(folder)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def running(folder: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`tiewise serve` in a process of its own, once it answers."""
+    port = free_port()
+    words = [sys.executable, "-m", "tiewise.cli.main", "serve", str(folder), "--port", str(port)]
+    server = subprocess.Popen(
+        [*words, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"{url}/health", timeout=5).close()
+                break
+            except OSError:
+                assert server.poll() is None, server.stdout.read()
+                time.sleep(0.1)
+        yield url, server
+    finally:
+        if server.poll() is None:
+            server.send_signal(signal.SIGTERM)
+        server.wait(30)
