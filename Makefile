@@ -30,7 +30,7 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 everyday: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist loadfile -m "not slow"
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
 
 # Pages are opened in a real browser, and the store is tested on a real PostgreSQL server. Where they
 # are missing and there is no leave to install them, those tests are left out.
@@ -47,7 +47,7 @@ tools:
 	else echo "Missing, so some tests are left out: $$missing (sudo apt install $$missing)"; fi
 
 test-slow: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist loadfile -m slow
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m slow
 
 # Everything there is; run before a release.
 test-all: test test-slow

@@ -482,8 +482,8 @@ def test_ties_left_out_are_counted(study):
     [
         "winner,loser\na,b\n",
         "item_1_id,item_2_id,selected_item_id,state\n1,2,,tied\n2,3,,tied\n3,1,,tied\n",
-        "judge,winner,loser\nJo,a,b\nJo,b,c\nJo,c,a\n",
-        "winner,loser\na,b\nb,c\nx,y\n",
+        pytest.param("judge,winner,loser\nJo,a,b\nJo,b,c\nJo,c,a\n", marks=pytest.mark.slow),
+        pytest.param("winner,loser\na,b\nb,c\nx,y\n", marks=pytest.mark.slow),
     ],
     ids=["one judgement", "all ties", "one judge", "two parts"],
 )
@@ -715,6 +715,7 @@ def test_ctrl_c_leaves_nothing_behind(study, moment):
     assert list(Path.cwd().iterdir()) == []
 
 
+@pytest.mark.slow
 def test_results_that_were_there_outlive_ctrl_c(study):
     done("fit", study / "comparisons.csv", *QUICK, "--out", "out")
     before = {path.name: path.read_bytes() for path in Path("out").iterdir()}

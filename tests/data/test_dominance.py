@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from support.everyday import everyday
 from support.reference_formulas import repeated
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.counts import Counts
@@ -121,8 +122,17 @@ def test_no_format_is_left_out():
     assert {*FILES} == {kind.name for kind in known_formats()} | {"named columns"}
 
 
-@pytest.mark.parametrize("kind", FILES)
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "maximum-likelihood"])
+SAMPLERS = [name for name in ENGINES if name != "maximum-likelihood"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "kind"),
+    everyday(
+        [(engine, kind) for engine in SAMPLERS for kind in FILES],
+        *[("laplace", kind) for kind in FILES],
+        *[(engine, "tiewise rows") for engine in SAMPLERS],
+    ),
+)
 def test_the_item_that_always_wins_comes_first_in_every_format_and_engine(kind, engine, tmp_path):
     comes_first(read(kind, tmp_path).counts(), engine)
 

@@ -181,7 +181,8 @@ def gewekes_scores(name: str, number: int) -> np.ndarray:
     return (along.mean(axis=(0, 1)) - apart.mean(axis=0)) / error
 
 
-@pytest.mark.parametrize("name", everyday(JOINT, "as published"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JOINT)
 def test_sweeps_leave_the_joint_distribution_alone(name):
     assert_normal_scores(gewekes_scores(name, 2500), LEVEL / len(JOINT))
 

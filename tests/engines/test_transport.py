@@ -36,7 +36,7 @@ def explore(model: BradleyTerry, engine, seed: int = 2) -> Draws:
     return engine.run(model, SeedSequence(seed), no_progress)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", everyday(CASES, "gamma", "network", "mostly ties"))
 def test_means_are_those_of_the_integral(name):
     """Gaps and their squares, δ, α² and log α², within Monte Carlo error of quadrature."""
     assert_quadrature_means(name, LONG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import socket
@@ -101,6 +102,7 @@ def test_a_cluster_finds_the_same_bytes_as_one_process_even_if_a_worker_is_kille
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_failing_and_deadly_tasks_are_named_and_the_others_are_done(cluster, capfd):
     tasks = [Task(f"task {k}", {"deadly": k == 1} if k != 2 else {}) for k in range(5)]
     done = run_tasks(jobs.deadly, tasks, seed=1, pool=WorkerPool(dask=cluster))
@@ -143,6 +145,13 @@ def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
 
 
 # Where there is no cluster.
+
+
+@pytest.fixture(autouse=True)
+def no_dead_clients() -> Iterator[None]:
+    """A client that never got through is collected here: in the midst of the next, Dask hangs."""
+    yield
+    gc.collect()
 
 
 def complaint(address: str) -> str:

@@ -195,7 +195,7 @@ def test_no_letter_is_cut_off_or_too_small_to_read(plots):
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
-@pytest.mark.parametrize("size", [12, 300])
+@pytest.mark.parametrize("size", everyday([12, 300], 12))
 def test_long_words_stay_on_the_page(size):
     wording = Wording(
         question="Which of these two places would you rather not walk through at night? " * 3,

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.form_browser import Visitor
-from support.site import copy_study, running, with_database
+from support.site import copy_study, running
 from support.snapshots import add_snapshot, body
 from tiewise.geo.areas import Areas
 from tiewise.study.create import create_study

@@ -318,6 +318,7 @@ def test_a_failure_is_told_in_its_own_line(app, ada, study):
 
 
 def test_papers_find_a_database_elsewhere(study, postgresql):
+    (study.folder / "study.db").unlink()
     store = study.store(postgresql())
     assert report_job.start_report(study, store)
     patiently(lambda: not report_job.report_status(store).running)

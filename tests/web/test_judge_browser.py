@@ -191,10 +191,16 @@ def counter(page: Page) -> str:
 # The way.
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize(
+    ("size", "scripts"),
+    everyday(
+        [(size, scripts) for size in SIZES for scripts in ("scripts", "no scripts")],
+        ("phone", "no scripts"),
+        ("desk", "scripts"),
+    ),
+)
 def test_the_whole_way(site, sit, size, scripts):
-    page = join(sit(viewport=size, java_script_enabled=scripts), site)
+    page = join(sit(viewport=SIZES[size], java_script_enabled=scripts == "scripts"), site)
     assert counter(page) == "Practice 1 of 1"
     press(page, "left")
     for number, outcome in enumerate(("left", "tie", "skip", "right"), 1):
@@ -256,10 +262,13 @@ def test_long_names_and_questions_leave_the_answers_in_place(tmp_path, browser):
 
 @pytest.mark.parametrize(
     ("key", "outcome"),
-    [
-        ("ArrowLeft", "left"), ("1", "left"), ("ArrowDown", "tie"), ("2", "tie"),
-        ("ArrowRight", "right"), ("3", "right"), ("s", "skip"), ("S", "skip"), ("0", "skip"),
-    ],
+    everyday(
+        [
+            ("ArrowLeft", "left"), ("1", "left"), ("ArrowDown", "tie"), ("2", "tie"),
+            ("ArrowRight", "right"), ("3", "right"), ("s", "skip"), ("S", "skip"), ("0", "skip"),
+        ],
+        ("ArrowLeft", "left"), ("s", "skip"),
+    ),
 )  # fmt: skip
 def test_a_key_answers(site, sit, key, outcome):
     page = seat(sit(), site)
@@ -447,6 +456,7 @@ def test_an_answer_whose_reply_is_lost_can_be_sent_again(site, sit):
     assert site.outcomes() == ["left", "tie"]
 
 
+@pytest.mark.slow
 def test_two_judges_at_once_do_not_meet(site, sit):
     one, other = seat(sit(), site), seat(sit(viewport=PHONE), site)
     for k in range(3):
@@ -461,6 +471,7 @@ def test_two_judges_at_once_do_not_meet(site, sit):
     assert sorted(by_judge.values()) == [["left"] * 3, ["right"] * 2]
 
 
+@pytest.mark.slow
 def test_going_on_with_the_personal_link_on_another_device(site, sit):
     page = seat(sit(), site)
     press(page, "left")
@@ -617,6 +628,7 @@ def test_enlarged_fourfold_a_page_is_still_read_and_answered(site, sit):
     expect(page.locator(".undo")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_targets_are_large_enough_for_a_thumb(site, sit):
     page = seat(sit(viewport=PHONE, has_touch=True), site)
     press(page, "left")
@@ -628,6 +640,7 @@ def test_targets_are_large_enough_for_a_thumb(site, sit):
             assert box["height"] >= 44, (path, target.inner_text())
 
 
+@pytest.mark.slow
 def test_the_map_is_fetched_once_for_many_pairs(site, sit, monkeypatch):
     """The server is asked once; after that the browser has it."""
     asked = []

@@ -955,10 +955,12 @@ def weights(tmp_path_factory) -> dict[int, tuple[int, int]]:
     return weights
 
 
+@pytest.mark.slow
 def test_the_first_page_is_light(weights):
     assert all(first <= 60_000 for first, _ in weights.values())
 
 
+@pytest.mark.slow
 def test_a_pair_is_light_and_stays_so_as_the_study_grows(weights):
     assert all(pair <= 150_000 for _, pair in weights.values())
     assert weights[1000][1] <= 60_000

@@ -215,6 +215,7 @@ def test_news_leave_focus_and_the_open_details_alone(watch, site):
     expect(details).to_contain_text("+2.00")
 
 
+@pytest.mark.slow
 def test_news_do_not_move_the_page(watch, site):
     page = watch(viewport=PHONE)
     page.locator("#coverage").scroll_into_view_if_needed()
@@ -225,6 +226,7 @@ def test_news_do_not_move_the_page(watch, site):
     assert abs(page.evaluate("scrollY") - where) < 60
 
 
+@pytest.mark.slow
 def test_the_first_picture_appears_without_anybody_asking(sit, tmp_path):
     study = made(tmp_path)
     with served(study) as url:
@@ -240,6 +242,7 @@ def test_the_first_picture_appears_without_anybody_asking(sit, tmp_path):
         expect(page.locator("[data-map=quality]")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_lost_network_is_said_and_survived(watch, site):
     page = watch()
     page.context.set_offline(True)
@@ -250,6 +253,7 @@ def test_a_lost_network_is_said_and_survived(watch, site):
     expect(page.locator(".age")).to_contain_text("From 36 judgements")
 
 
+@pytest.mark.slow
 def test_whoever_is_signed_out_elsewhere_comes_to_the_sign_in(watch, site):
     page = watch()
     site.researcher_store.add_researcher("Bo")
@@ -257,6 +261,7 @@ def test_whoever_is_signed_out_elsewhere_comes_to_the_sign_in(watch, site):
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_other_pages_offer_what_is_new_and_do_not_take_the_table_away(watch, site):
     page = watch("/watch/items")
     expect(page.locator("[data-newer]")).to_be_hidden()

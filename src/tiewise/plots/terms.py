@@ -62,7 +62,8 @@ def judge_terms_plot(results: Results, *, title: str | None = None) -> Figure:
     table = judge_terms(results.tree) if "judge" in results.tree["posterior"].dims else None
     if table is None:
         raise InputError(
-            f"{results.folder} tells no judges apart; fit with sharpness=True or thresholds=True for this"
+            f"{results.folder} tells no judges apart; fit with sharpness=True or thresholds=True "
+            "for this"
         )
     head = heading(title or "How do judges differ?")
     foot = notes(
