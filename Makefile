@@ -47,10 +47,11 @@ tools:
 	else echo "Missing, so some tests are left out: $$missing (sudo apt install $$missing)"; fi
 
 test-slow: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m slow
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m "slow and not thorough"
 
 # Everything there is; run before a release.
 test-all: test test-slow
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m thorough
 
 # The tables and lists of docs/architecture.md, measured anew.
 figures: $(VENV)/.ready

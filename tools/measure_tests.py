@@ -28,14 +28,15 @@ data_file = {folder}/.coverage
 [report]
 include = {source}/*
 """
-PARTS = {"everyday": ("not slow", "make test"), "slow": ("slow", ".ci/run")}
+PARTS = {"everyday": ("not slow", "make test"), "slow": ("slow and not thorough", ".ci/run")}
+DISTRIBUTION = {"everyday": "loadfile", "slow": "load"}
 
 
 def measure(part: str, folder: Path) -> dict[str, object]:
     """Seconds of a part of the tests under coverage, and the coverage of all parts so far."""
     marker, where = PARTS[part]
     python, settings = sys.executable, folder / "coverage.rc"
-    tests = ["pytest", "-q", "-n", "auto", "--dist", "loadfile", "-m", marker]
+    tests = ["pytest", "-q", "-n", "auto", "--dist", DISTRIBUTION[part], "-m", marker]
     environment = {**os.environ, "COVERAGE_RCFILE": str(settings)}
     begin = perf_counter()
     done = subprocess.run(
@@ -47,7 +48,8 @@ def measure(part: str, folder: Path) -> dict[str, object]:
     report = folder / f"{part}.json"
     run = [python, "-m", "coverage"]
     options = [f"--rcfile={settings}", f"--data-file={combined}"]
-    subprocess.run([*run, "combine", *options, "--keep", "-q", str(folder)], cwd=ROOT, check=True)
+    pieces = [str(path) for path in folder.glob(".coverage.*")]
+    subprocess.run([*run, "combine", *options, "--keep", "-q", *pieces], cwd=ROOT, check=True)
     subprocess.run([*run, "json", *options, "-q", "-o", str(report)], cwd=ROOT, check=True)
     totals = json.loads(report.read_text(encoding="utf-8"))["totals"]
     lines = 100 * totals["covered_lines"] / totals["num_statements"]

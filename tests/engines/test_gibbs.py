@@ -252,6 +252,7 @@ def test_truth_is_one_more_draw(name):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_truth_is_one_more_draw_over_hundreds_of_studies(name):
     assert_uniform_ranks(ranks_over(name, 300))

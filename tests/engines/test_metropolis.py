@@ -125,11 +125,13 @@ def test_qualities_that_sum_to_zero_tell_assert_agrees_with_gibbs(village):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_village_tells_one_story_under_vague_priors(village):
     assert_agrees_with_gibbs(BradleyTerry(village.counts, Network(village.graph)), Metropolis())
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_south_yorkshire_agrees_with_the_reference_posterior(real):
     """Every quality, δ and α², within the Monte Carlo error of both."""
     gold = pd.read_csv(real("gold/south-yorkshire.csv"), dtype={"item": str})
@@ -179,6 +181,7 @@ def test_truth_is_one_more_draw():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_truth_is_one_more_draw_over_hundreds_of_studies():
     assert_uniform_ranks(600)
 

@@ -12,6 +12,7 @@ from numpy.random import Generator, SeedSequence
 from scipy import special
 
 from support.calibration import RANKS, assert_uniform_ranks
+from support.everyday import thorough
 from support.judge_studies import TERMS as EVERY_TERM
 from support.judge_studies import model_with_terms
 from support.quadrature_cases import IG
@@ -95,15 +96,18 @@ def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
     return (ours < quantities(model, *at, known)).sum(axis=1)
 
 
+CALIBRATED_BRIEFLY = ("covariates", "order", "groups", "sharpness", "thresholds")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["covariates", "order", "groups", "sharpness", "thresholds"])
+@pytest.mark.parametrize("name", CALIBRATED_BRIEFLY)
 def test_truth_is_one_more_draw(name):
     generators = np.random.default_rng(2).spawn(30)
     assert_uniform_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CALIBRATED)
+@pytest.mark.parametrize("name", thorough(CALIBRATED, *CALIBRATED_BRIEFLY, "all"))
 def test_truth_is_one_more_draw_over_a_hundred_studies(name):
     generators = np.random.default_rng(3).spawn(100)
     assert_uniform_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))

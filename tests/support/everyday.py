@@ -1,4 +1,4 @@
-"""Which of many parameters are tested every day; the others are slow tests."""
+"""Which of many parameters are tested every day, and which only before a release."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ def everyday(values: Iterable[Any], *daily: Any) -> list[Any]:
 def _slow(value: Any) -> Any:
     values = value if isinstance(value, tuple) else (value,)
     return pytest.param(*values, marks=pytest.mark.slow)
+
+
+def thorough(values: Iterable[Any], *rare: Any) -> list[Any]:
+    """The values in their order; `rare` ones are tried by `make test-all` alone."""
+    marks = pytest.mark.thorough
+    return [pytest.param(value, marks=marks) if value in rare else value for value in values]
