@@ -30,7 +30,7 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 everyday: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 # Pages are opened in a real browser, and the store is tested on a real PostgreSQL server. Where they
 # are missing and there is no leave to install them, those tests are left out.

@@ -208,16 +208,17 @@ def _submit_all(client: Any, work: Work, tasks: Iterable[Task]) -> Iterator[_Das
 
 
 def _to_record(outcome: _DaskOutcome, address: str, on_failure: OnFailure) -> TaskRecord:
-    if outcome.status == "finished":
-        return TaskRecord(*outcome.result)
     if outcome.status == "error":
         return on_failure(
             outcome.task, LOST_WORKER if outcome.killed else error_line(outcome.result[1])
         )
-    raise InputError(
-        f"the Dask scheduler at {address!r} went away; start it and the same command again, which "
-        "goes on where it was"
-    )
+    if outcome.status == "cancelled":
+        raise InputError(
+            f"the Dask scheduler at {address!r} went away; start it and the same command again, "
+            "which goes on where it was"
+        )
+    # Finished, or "lost": its worker died after the result had been fetched.
+    return TaskRecord(*outcome.result)
 
 
 @contextmanager
