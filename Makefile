@@ -9,7 +9,7 @@ DEMO   := demo
 ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-slow test-all lint types everyday tools format figures coverage clean bench \
-  bench-quick bench-site bench-pairing bench-promise bench-votes experiments
+  bench-quick bench-site bench-pairing bench-promise bench-votes experiments prior-predictive
 
 # What a user has; the developers' tools are not needed here.
 demo: $(VENV)/.installed
@@ -83,6 +83,10 @@ bench-promise: $(VENV)/.ready
 # The paper's simulation studies and two more, in full; docs/experiments.md is filled from them.
 experiments: $(VENV)/.ready
 	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.experiments
+
+# What priors predict of a study before the first answer; docs/priors.md is filled from it.
+prior-predictive: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.prior_predictive --write
 
 # Ten million made-up votes, from Parquet to posterior: seconds and memory (docs/beyond.md).
 bench-votes: $(VENV)/.ready

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg  # noqa: F401  its own BLAS must be there to be held to one thread
 
 from benchmarks.data import synthetic
-from tiewise.engines.preconditioner import build_preconditioner
+from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import ChainBlock, TrajectorySettings, Transport
 from tiewise.posterior.fit import fit
@@ -59,7 +59,7 @@ def _spent() -> dict[str, float]:
     """What a Transport run takes, and the shares of a trajectory's time, on one block of chains."""
     engine, model = Transport(), synthetic(SIZE)
     fit(synthetic(64), engine, rng=1)  # compiles
-    facts = fit(model, engine, rng=1).attrs
+    facts = fit(model, engine, rng=1, ess=0).attrs
     steps, width = int(facts["engine_steps"]), engine.chains // engine.blocks
     with one_blas_thread():
         preconditioner = build_preconditioner(model)

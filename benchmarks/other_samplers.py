@@ -82,7 +82,7 @@ def _whitened(data: str, effort: Effort) -> Run:
     import numpyro
     import numpyro.distributions as dist
 
-    from tiewise.engines.preconditioner import build_preconditioner
+    from tiewise.engines.preconditioners.plain import build_preconditioner
 
     numpyro.enable_x64()
     build_preconditioner(load(data))  # compiles

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from benchmarks.pairing_study import Case, case_truth, county, simulate_case
 from tiewise.data.counts import Counts
-from tiewise.engines.preconditioner import build_preconditioner
+from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.engines.transport import Transport
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent

@@ -13,7 +13,7 @@ from tiewise.data.counts import Counts
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth
 from tiewise.pairing.information import Target, expected_variance_reduction

@@ -42,7 +42,7 @@ def designs() -> dict[str, StudyDesign]:
         "county of 60, 3 of 6 groups known, ties 0.3": _grouped(),
         "list of 40, α² = 4, balanced": StudyDesign(
             items=tuple(str(k + 1) for k in range(40)), judges=20, per_judge=25, spread=4.0,
-            policy="balanced",
+            policy="balanced", prior_set="paper",
         ),
         "county of 95, α² = 1, informative": _county(95, seed=3, spread=1.0, policy="informative"),
     }  # fmt: skip
@@ -51,7 +51,12 @@ def designs() -> dict[str, StudyDesign]:
 def _county(wards: int, *, seed: int, **more: Any) -> StudyDesign:
     areas = Areas.synthetic(wards, rng=seed)
     return StudyDesign(
-        items=areas.items, graph=Graph.from_areas(areas), judges=15, per_judge=60, **more
+        items=areas.items,
+        graph=Graph.from_areas(areas),
+        judges=15,
+        per_judge=60,
+        prior_set="paper",
+        **more,
     )
 
 
@@ -62,7 +67,7 @@ def _grouped() -> StudyDesign:
     tie = tie_for_share(0.3, plain.prior, 60, plain.spread)
     return StudyDesign(
         items=plain.items, graph=plain.graph, groups=groups, knows=3, judges=30, per_judge=40,
-        tie=tie,
+        tie=tie, prior_set="paper",
     )  # fmt: skip
 
 

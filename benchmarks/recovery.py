@@ -15,7 +15,7 @@ from tiewise.data.counts import Counts
 from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Exponential, InverseGamma
 from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds

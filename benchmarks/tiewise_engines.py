@@ -38,7 +38,7 @@ def explore(name: str, data: str, effort: Effort) -> Run:
 
 def _run_fit(data: str, chosen: Engine, seed: int) -> Run:
     # A fresh model each time: an earlier one would have kept the factor of its prior.
-    tree = fit(load(data), chosen, rng=seed)
+    tree = fit(load(data), chosen, rng=seed, ess=0)
     memory = peak_mb()
     facts, posterior = tree.attrs, tree["posterior"]
     notes = [f"fell back to {facts['engine']}"] if facts["engine"] != chosen.name else []

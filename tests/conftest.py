@@ -18,7 +18,7 @@ from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Exponential, InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
@@ -85,7 +85,7 @@ def village() -> Village:
     truth = Truth(FARMS, np.linspace(-1.5, 1.5, 8), tie=0.5, variance=1.0)
     counts = simulate_counts(truth, 120, np.random.default_rng(2))
     model = BradleyTerry(
-        counts, Network(graph), variance=InverseGamma(3, 2), tie=Exponential(rate=2)
+        counts, Network(graph, share=1), variance=InverseGamma(3, 2), tie=Exponential(rate=2)
     )
     return Village(graph, truth, counts, model)
 

@@ -92,7 +92,9 @@ def holds(counts: dict[str, Any], expected: dict[str, Any]) -> None:
 
 def tells_what_it_holds(folder: Path, expected: dict[str, Any], *database: str) -> None:
     """Check, phase and export, on whichever database."""
-    assert "All is well" in done("check", folder, *database)
+    words = done("check", folder, *database)
+    assert "Priors: paper (α² inverse-gamma(0.01, 0.01), δ exponential(0.01)" in words
+    assert "All is well" in words
     assert done("phase", folder, *database).strip() == expected["phase"]
     done("export", folder, "--out", "tables", *database)
     # Neither what was taken back nor what an excluded judge said.
@@ -133,6 +135,10 @@ def test_a_study_goes_on_where_it_was(study):
         assert rows[name] == expected["rows"][name] + 1
     done("fit", study, "--engine", "laplace", "--draws", "100", "--seed", "1", "--no-report")
     assert len(table(study / "results" / "items.csv")) == 8
+    model = json.loads((study / "results" / "fit.json").read_text(encoding="utf-8"))["model"]
+    assert model["variance"] == {"kind": "inverse-gamma", "shape": 0.01, "scale": 0.01}
+    assert model["tie"] == {"kind": "exponential", "rate": 0.01}
+    assert model["quality"]["share"] == 1
 
 
 def answered(address: str, **headers: str) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tiewise.text import (
     capital,
+    could_be,
     error_line,
     first_line,
     isolate,
@@ -187,3 +188,11 @@ def test_only_names_that_could_reorder_a_sentence_are_isolated():
 def test_names_within_a_sentence_are_isolated_the_longest_first():
     assert isolate_names("حي شرق is high", ["حي", "حي شرق"]) == "\u2068حي شرق\u2069 is high"
     assert isolate_names("Masaki is high", ["Masaki"]) == "Masaki is high"
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [((1, 36), "could be 1 to 36"), ((2.0, 2.0), "no other"), ((float("nan"), 3), "")],
+)
+def test_where_an_item_could_be_is_said_in_words(ends, words):
+    assert could_be(*ends) == words

@@ -4,10 +4,13 @@ from . import study as study
 from . import web as web
 from .criticism.judge_fit import item_fit as item_fit
 from .criticism.judge_fit import judge_table as judge_table
+from .criticism.leave_one_judge_out import leave_one_judge_out as leave_one_judge_out
+from .criticism.leave_one_out import leave_one_out as leave_one_out
 from .criticism.model_comparison import compare as compare
 from .criticism.model_comparison import compare_results as compare_results
-from .criticism.model_comparison import leave_one_out as leave_one_out
 from .criticism.predictive_checks import predictive_checks as predictive_checks
+from .criticism.verdict import Verdict as Verdict
+from .criticism.verdict import verdict as verdict
 from .data.comparisons import Comparisons as Comparisons
 from .data.comparisons import read_comparisons as read_comparisons
 from .data.counts import Counts as Counts
@@ -22,13 +25,14 @@ from .errors import InputWarning as InputWarning
 from .experiments.run import run_experiment as run_experiment
 from .geo.areas import Areas as Areas
 from .geo.graph import Graph as Graph
+from .geo.item_context import ItemContext as ItemContext
 from .model.bradley_terry import BradleyTerry as BradleyTerry
 from .model.build import build_model as build_model
-from .model.distance_prior import Distance as Distance
-from .model.item_context import ItemContext as ItemContext
+from .model.map_priors import Distance as Distance
+from .model.map_priors import Network as Network
+from .model.prior_sets import paper_priors as paper_priors
 from .model.quality_priors import Covariance as Covariance
 from .model.quality_priors import Independent as Independent
-from .model.quality_priors import Network as Network
 from .model.quality_priors import Precision as Precision
 from .model.scalar_priors import Exponential as Exponential
 from .model.scalar_priors import Fixed as Fixed
@@ -61,6 +65,7 @@ from .report.html import rewrite_report as rewrite_report
 from .report.html import write_report as write_report
 from .workflows.analyse import analyse as analyse
 from .workflows.assess_judges import assess_judges as assess_judges
+from .workflows.compare_models import compare_models as compare_models
 from .workflows.write_results import write_results as write_results
 
 __version__: str

@@ -82,6 +82,19 @@ def true_minus(number: str) -> str:
     return number.replace("-", "−")
 
 
+def could_be(low: float, high: float) -> str:
+    """`could be 1 to 36`: where an item may stand, by the 95 % interval of its rank."""
+    ends = rank_range(low, high)
+    return ends and (f"could be {ends}" if low < high else "no other")
+
+
+def rank_range(low: float, high: float) -> str:
+    """`1 to 36`; `1` where both ends are the same, and nothing where they are not known."""
+    if isnan(low) or isnan(high):
+        return ""
+    return f"{low:.0f} to {high:.0f}" if low < high else f"{low:.0f}"
+
+
 def quantity(count: int, one: str, many: str | None = None) -> str:
     """`1 ward`, `1,204 wards`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"

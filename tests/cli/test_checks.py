@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from support.panel import BAD, crowd, network
 from tiewise.cli.main import main
 from tiewise.criticism.judge_fit import COLUMNS
 from tiewise.workflows.assess_judges import FILES
+from tiewise.workflows.compare_models import FILES as MODEL_FILES
 
 
 def run(*words: object) -> Result:
@@ -42,10 +44,12 @@ def test_judges_of_a_file_are_told_and_written(place, tmp_path):
     assert list(table.columns) == list(COLUMNS)
     assert len(table) == 10
     assert "reversed" in result.output
-    assert "Split halves of judges agree" in result.output
+    assert "Split-half reliability" in result.output
+    assert "Quote the split halves" in " ".join(result.output.split())
     reliability = json.loads((out / "reliability.json").read_text())
-    assert 0 < reliability["posterior"] < 1
-    assert reliability["halves_low"] <= reliability["halves"] <= reliability["halves_high"]
+    assert 0 < reliability["ssr"] < 1
+    low, high = reliability["split_half_low"], reliability["split_half_high"]
+    assert low <= reliability["split_half"] <= high
 
 
 def test_judges_of_results_are_those_of_the_file(place, tmp_path):
@@ -93,6 +97,7 @@ def test_scrutinise_tells_what_the_model_misses(place):
     result = run("scrutinise", place / "free")
     assert result.exit_code == 0, result.output
     assert "miss  Judges differ in ties" in result.output
+    assert "call a tie (--thresholds)" in " ".join(result.output.split())
     table = pd.read_csv(place / "free" / "checks.csv").set_index("check")
     assert table.loc["judges", "p"] < 0.01
     assert (place / "free" / "pictures" / "checks.png").is_file()
@@ -166,3 +171,59 @@ def test_judges_of_a_study_are_those_of_its_judgements(place, tmp_path):
     assert set(tables[0].index) == set(tables[1].index)
     same = ["comparisons", "tie_share", "left_share"]
     pd.testing.assert_frame_equal(tables[0][same].sort_index(), tables[1][same].sort_index())
+
+
+# Candidate models.
+
+
+@pytest.fixture(scope="module")
+def tried(place, tmp_path_factory) -> tuple[Path, Result]:
+    """The candidates of the crowd, and where their tables are."""
+    out = tmp_path_factory.mktemp("models") / "tables"
+    return out, run("models", place / "judgements.csv", "--out", out, "--draws", 400)
+
+
+def test_models_are_tried_and_one_is_recommended_with_its_command(tried, place, tmp_path):
+    out, result = tried
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in out.iterdir()) == sorted(MODEL_FILES)
+    facts = json.loads((out / "models.json").read_text())
+    assert result.output.count("Recommended: ") == 1
+    (command,) = [line for line in result.output.splitlines() if line.startswith("  tiewise fit ")]
+    words = shlex.split(command)[1:]
+    assert words[:2] == ["fit", str(place / "judgements.csv")]
+    assert words[2:4] == ["--draws", "400"]
+    assert words[4:] == [f"--{name}" for name in facts["options"]]
+    fitted = run(*words, "--out", tmp_path / "fit", "--no-report")
+    assert fitted.exit_code == 0, fitted.output
+
+
+def test_tables_of_models_are_not_overwritten_unasked(tried, place):
+    out, _ = tried
+    again = run("models", place / "judgements.csv", "--out", out)
+    assert again.exit_code == 2
+    assert "--force" in again.stderr
+
+
+def test_models_of_results_are_refused_in_a_line(place):
+    result = run("models", place / "free")
+    assert result.exit_code == 2
+    assert "holds results already" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_judge_can_be_left_out_of_a_comparison(place, tmp_path):
+    words = ("compare", place / "flat", place / "free", "--leave-out", "judge")
+    result = run(*words, "--out", tmp_path / "table.csv")
+    assert result.exit_code == 0, result.output
+    assert "over 10 judges" in " ".join(result.output.split())
+    assert list(pd.read_csv(tmp_path / "table.csv")["model"]) == ["free", "flat"]
+
+
+def test_a_judge_cannot_be_left_out_where_nobody_is_named(tmp_path):
+    file = tmp_path / "games.csv"
+    file.write_text("winner,loser\n" + "a,b\nb,c\nc,a\na,c\n" * 5)
+    result = run("models", file, "--leave-out", "judge", "--draws", 200)
+    assert result.exit_code == 2
+    assert "nobody knows who judged" in result.stderr
+    assert len(result.stderr.splitlines()) == 1

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+from support.everyday import everyday
 from tiewise.cli.main import main
 from tiewise.posterior.results_folder import read_results
 from tiewise.workflows.simulate import write_simulated_study
@@ -204,7 +205,7 @@ def test_the_tables_have_the_columns_that_were_promised(study):
     )
     head, *rows = cells("out/parameters.csv")
     assert ",".join(head) == "parameter,mean,median,sd,q2.5,q97.5,ess_bulk,ess_tail,rhat"
-    assert [row[0] for row in rows] == ["tie", "variance"]
+    assert [row[0] for row in rows] == ["tie", "variance", "share", "map_share"]
 
 
 def test_items_stand_highest_mean_first_with_whole_ranks(study):
@@ -270,6 +271,49 @@ def test_the_folder_holds_what_was_asked_for(study):
     assert files_in("drawn") == tables | {"areas.gpkg", "pictures", "report.html", "checks.csv"}
     drawn = {f"{what}.{kind}" for what in ("map", "ranking") for kind in ("png", "svg")}
     assert drawn <= files_in("drawn/pictures")
+
+
+PAPER_VARIANCE = {"kind": "inverse-gamma", "shape": 0.01, "scale": 0.01}
+PAPER_TIE = {"kind": "exponential", "rate": 0.01}
+
+
+def test_priors_of_the_paper_come_together_and_single_ones_change_them(study):
+    words = ["fit", study / "comparisons.csv", "--areas", study / "areas.gpkg", *QUICK]
+    done(*words, "--out", "out")
+    model = facts()["model"]
+    assert model["variance"] == {"kind": "half-normal", "scale": 2.0}
+    assert model["tie"] == {"kind": "half-normal", "scale": 1.0}
+    assert model["quality"]["share"] is None
+    done(*words, "--priors", "paper", "--out", "out", "--force")
+    model = facts()["model"]
+    assert (model["variance"], model["tie"]) == (PAPER_VARIANCE, PAPER_TIE)
+    assert model["quality"]["share"] == 1
+    assert facts()["prior_sensitivity"].keys() == {"tie", "alpha", "quality", "item"}
+    own = ["--priors", "paper", "--variance", "1.5", "--share", "0.5"]
+    done(*words, *own, "--out", "out", "--force")
+    model = facts()["model"]
+    assert (model["variance"], model["tie"]) == ({"kind": "fixed", "value": 1.5}, PAPER_TIE)
+    assert model["quality"]["share"] == 0.5
+    result = run(*words, "--priors", "vague")
+    assert result.exit_code == 2
+    assert "'vague' is not one of 'default', 'paper'" in result.stderr
+
+
+def test_sampling_goes_on_as_far_as_was_asked(study):
+    """A number of draws is kept to, unless the draws are to be worth so many besides."""
+    words = ["fit", study / "comparisons.csv", "--draws", 104, "--seed", 1, "--no-report"]
+    done(*words, "--out", "out")
+    exact = facts()
+    assert (exact["draws"], exact["rounds"], exact["ess_target"]) == (104, 0, 0)
+    assert "As many draws were taken as were asked for" in exact["ess_cause"]
+    done(*words, "--ess", 300, "--out", "out", "--force")
+    longer = facts()
+    assert longer["ess_min"] >= 300
+    assert longer["draws"] == 104 * 2 ** longer["rounds"] > 104
+    first = Path("out/items.csv").read_bytes()
+    done(*words, "--ess", 300, "--out", "out", "--force")
+    assert Path("out/items.csv").read_bytes() == first
+    assert run(*words, "--ess", -1).exit_code == 2
 
 
 def test_a_fixed_parameter_has_sd_0_and_no_diagnostics(study):
@@ -365,7 +409,10 @@ def test_the_table_names_the_best_and_says_where_the_rest_is(study):
     result = done("fit", study / "comparisons.csv", *areas, *QUICK, "--top", 2, "--out", "a b/out")
     best = columns("a b/out/items.csv")["name"][0]
     assert best in result.stdout
-    assert "top 2" in result.stdout
+    verdict = json.loads(Path("a b/out/fit.json").read_text(encoding="utf-8"))["verdict"]
+    assert verdict["text"] in result.stdout
+    assert ("top 2" in result.stdout) is verdict["headline"]
+    assert "could be" in result.stdout
     assert f"Results in {Path('a b/out')}" in result.stdout
     assert ESCAPE not in result.output
     assert max(map(len, result.stdout.splitlines())) <= 80
@@ -381,7 +428,7 @@ def test_the_top_is_always_fewer_than_all(study):
 
 ODD = [
     "[bold red]Bo[/bold red]", "[/]", ":smile:", "$5 or $6", "two\nlines", "x" * 200, "עברית שלום",
-    "日本語", f"{ESCAPE}[31mred", "NA", "nan", "=1+1", 'quo"te', "a, b; c", "back\\slash", "a\rb",
+    "日本語", f"{ESCAPE}[31mred", "NA.", "nano", "=1+1", 'quo"te', "a, b; c", "back\\slash", "a\rb",
 ]  # fmt: skip
 
 
@@ -704,7 +751,9 @@ def process(before: str, *words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(script, capture_output=True, text=True, check=False, timeout=120)
 
 
-@pytest.mark.parametrize("moment", [WHILE_SAMPLING, WHILE_WRITING], ids=["sampling", "writing"])
+@pytest.mark.parametrize(
+    "moment", everyday([WHILE_SAMPLING, WHILE_WRITING], WHILE_SAMPLING), ids=["sampling", "writing"]
+)
 def test_ctrl_c_leaves_nothing_behind(study, moment):
     engine = ["--engine", "gibbs", "--draws", "100000" if moment == WHILE_SAMPLING else "100"]
     words = ["fit", study / "comparisons.csv", *engine, "--no-report", "--out", "out"]

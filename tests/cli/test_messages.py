@@ -21,8 +21,8 @@ FLAG = re.compile(r"(?<![\w-])--[a-z…]")
 WRITTEN_FOR_USERS_OF_THE_COMMAND = {
     "planning/sentences.py": "the plan, in words",
     "posterior/warnings.py": "warnings that fit.json and the report show",
+    "report/fit_advice.py": "the option that answers to a check",
     "report/reproduce.py": "the command that repeats a fit",
-    "report/verdict.py": "a sentence of the report",
     "web/researcher/report_job.py": "runs the command",
     "workflows/analyse.py": "a warning that fit.json and the report show",
 }

@@ -20,12 +20,22 @@ from tiewise.cli.main import main
 from tiewise.cli.plan import BETTER
 from tiewise.geo.areas import Areas
 from tiewise.model.quality_priors import Independent
+from tiewise.planning import search
 from tiewise.planning.accuracy import MEASURES
 from tiewise.planning.design import random_pair
 from tiewise.workflows.simulate import write_simulated_study
 
 QUICK = ("--precision", "0.2", "--workers", "1")
 DESIGN = ("--items", "10", "--judges", "4", "--per-judge", "15", "--spread", "2")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_scouts_and_sizes():
+    """What is printed and written does not depend on how finely a plan is surveyed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "SCOUT_STUDIES", 2)
+        patch.setattr(search, "SURVEY_SIZES", 4)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -132,8 +142,15 @@ def test_a_study_is_gone_on_from_with_its_own_settings(desk):
     study("import", "green", "made/comparisons.csv")
     plan_json = json.loads(done("--from", "green", "--json", "--reliability", "0.9"))
     assert plan_json["settings"]["per_judge"] == 12
+    assert plan_json["settings"]["priors"] == "default"
     assert set(plan_json["so_far"]) == {"independent", "network"}
     assert plan_json["words"][0].startswith("So far there are")
+
+
+@pytest.mark.slow
+def test_a_plan_names_the_priors_of_its_fits():
+    words = ("--items", "6", "--judges", "4", "--per-judge", "15", "--json", "--priors", "paper")
+    assert json.loads(done(*words))["settings"]["priors"] == "paper"
 
 
 def test_the_help_says_what_a_spread_means():

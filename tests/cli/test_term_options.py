@@ -175,14 +175,24 @@ def test_judges_whose_group_is_not_known_are_left_out_with_a_word():
     assert (facts["comparisons"], facts["judges"]) == (700 - lost, JUDGES - 1)
 
 
-def test_more_than_two_groups_stand_against_their_mean():
+def teams() -> str:
+    """A file of judgements by three teams."""
     study = judged(seed=5)
     study["team"] = [f"team {int(name[1:]) % 3}" for name in study["user_id"]]
     study.to_csv("teams.csv", index=False)
-    out = fitted("--judge-groups", "team", file="teams.csv")
+    return "teams.csv"
+
+
+def test_more_than_two_groups_stand_against_their_mean():
+    out = fitted("--judge-groups", "team", "--no-report", file=teams())
     rows = table(out / "contrasts.csv")
     assert len(rows) == 3 * ITEMS
     assert {row["against"] for row in rows} == {"the mean of all"}
+
+
+@pytest.mark.slow
+def test_more_than_two_groups_are_drawn():
+    out = fitted("--judge-groups", "team", file=teams())
     assert (out / "pictures/difference.svg").exists()
 
 

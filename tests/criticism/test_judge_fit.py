@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 from xarray import DataTree, open_datatree
 
+from support.everyday import everyday, thorough
 from support.panel import BAD, crowd, fitted, network
 from support.reference_formulas import assert_normal_scores, rao_kupper_probabilities
 from tiewise.criticism.judge_fit import COLUMNS, item_fit, judge_fit, judge_table
@@ -16,16 +17,23 @@ from tiewise.criticism.judge_influence import (
     QualitySummary,
     influence,
     leave_each_judge_out,
+    restrict_to_judges,
 )
 from tiewise.data.comparisons import Comparisons
+from tiewise.data.counts import Counts
+from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.build import build_model
 from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Fixed
+from tiewise.model.simulate import Truth, random_pairs
+from tiewise.model.term_options import TermOptions
+from tiewise.model.terms import Groups, Order, Sharpness, Thresholds
 from tiewise.posterior.fit import fit
 from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable
 from tiewise.posterior.predictions import PosteriorDraws, StratumDraws, tail_probability
-from tiewise.posterior.tree import attach_record, rebuild_model
+from tiewise.posterior.tree import attach_record, judgement_record, rebuild_model
 
 
 def rows(left: list[int], right: list[int], outcome: list[int]) -> JudgementTable:
@@ -121,6 +129,28 @@ def test_terms_are_read_from_a_posterior_and_need_a_stratum(village):
         draws.answer_probabilities(np.array([0]), np.array([1]))
 
 
+def test_infit_of_a_model_with_terms_is_that_of_the_judges_stratum():
+    """Two pairs at one certain draw of a judge with a sharpness and a threshold, written out."""
+    quality, sharp, tie = (1.0, 0.0, -0.5), 0.6, 0.9
+    terms = StratumDraws(
+        sharpness=np.tile([2.0, sharp], (4, 1)), threshold=np.tile([0.1, tie], (4, 1))
+    )
+    sure = PosteriorDraws(np.array([quality] * 4), np.full(4, 0.4), terms)
+    own = rows([0, 1], [1, 2], [2, 1])
+    result = judge_fit(
+        PosteriorWithoutJudge(0, sure, np.full(4, 0.25), 0.0, False), own,
+        np.random.default_rng(1), stratum=np.array([1, 1]),
+    )  # fmt: skip
+    squares, variances = [], []
+    for left, right, worth in ((0, 1, 0.0), (1, 2, 0.5)):
+        p = rao_kupper_probabilities(sharp * quality[left], sharp * quality[right], tie)
+        mean = p["first"] + p["tie"] / 2
+        squares.append((worth - mean) ** 2)
+        variances.append(p["first"] + p["tie"] / 4 - mean**2)
+    assert result.infit == pytest.approx(sum(squares) / sum(variances))
+    assert result.outfit == pytest.approx(np.mean(np.array(squares) / variances))
+
+
 # Good judges, and bad ones.
 
 
@@ -172,6 +202,76 @@ def test_infit_and_outfit_of_good_judges_centre_on_one_and_p_values_are_uniform(
         assert stats.kstest(table[name], "uniform").pvalue > 1e-3
 
 
+TERMS = {
+    "sharpness": (Sharpness(variance=Fixed(0.3)),),
+    "thresholds": (Thresholds(variance=Fixed(0.5)),),
+    "order": (Order(variance=Fixed(0.5)),),
+    "groups": (Groups(GROUPS := {f"j{k}": "ab"[k % 2] for k in range(8)}, variance=Fixed(0.5)),),
+}
+
+
+def study_with_terms(name: str, seed: int, draws: int = 1000):
+    """Eight judges of thirty answers each, from the model with these terms itself."""
+    rng, items = np.random.default_rng([29, seed]), tuple("abcdefghij")
+    first, second = random_pairs(len(items), 240, rng)
+    judge = np.repeat(np.arange(8), 30)
+    empty = Counts.of(
+        items, first, second, np.ones(240, int), np.zeros(240, int), stratum=judge,
+        strata=tuple(GROUPS), ordered=name == "order",
+    )  # fmt: skip
+    priors = {"variance": Fixed(1.5), "tie": Fixed(0.5)}
+    unjudged = BradleyTerry(empty, Independent(items), **priors, terms=TERMS[name])
+    truth = Truth.from_model(unjudged, rng)
+    at = truth.terms
+    sharp = at["sharpness"][judge] if name == "sharpness" else 1.0
+    tie = at["threshold"][judge] if name == "thresholds" else truth.tie
+    quality = np.repeat(truth.quality[None], 2, axis=0)
+    if name == "groups":
+        quality = quality + at["contrast"]
+    gap = quality[judge % 2, first] - quality[judge % 2, second]
+    gap = gap + (at["order"][0] if name == "order" else 0.0)
+    win, lose = 1 / (1 + np.exp(tie - sharp * gap)), 1 / (1 + np.exp(tie + sharp * gap))
+    uniform = rng.uniform(size=240)
+    answer = (uniform >= win).astype(int) + (uniform >= 1 - lose)
+    names = np.array(items)
+    data = Comparisons.from_columns(
+        first=names[first], second=names[second],
+        outcome=np.array(["first", "tie", "second"])[answer], judge=[f"j{k}" for k in judge],
+    )  # fmt: skip
+    counts = data.counts(by="judge", ordered=name == "order")
+    model = BradleyTerry(counts, Independent(items), **priors, terms=TERMS[name])
+    tree = fit(model, Transport(draws=draws), rng=seed)
+    attach_record(tree, model, data)
+    return model, tree
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", thorough(TERMS, "sharpness", "order", "groups"))
+def test_infit_centres_on_one_for_judges_from_a_model_with_terms(name):
+    """Judges left out, their own terms unknown; and p-values are uniform."""
+    tables = [judge_table(*study_with_terms(name, k), rng=k) for k in range(12)]
+    table = pd.concat(tables)
+    assert len(table) == 96
+    assert_normal_scores(np.array([scores_of_one(table["infit"], 12)]))
+    assert stats.kstest(table["infit_p"], "uniform").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", everyday(TERMS, "order"))
+def test_a_model_with_terms_is_put_together_again(name, tmp_path):
+    """From its file: the same counts, terms and record."""
+    model, tree = study_with_terms(name, 1, draws=200)
+    tree.to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
+    back = open_datatree(tmp_path / "posterior.nc", engine="h5netcdf")
+    again = rebuild_model(back)
+    assert again.counts.digest() == model.counts.digest()
+    assert again.counts.ordered == model.counts.ordered
+    assert [type(term) for term in again.terms] == [type(term) for term in model.terms]
+    assert np.array_equal(again.design.group, model.design.group)
+    assert np.array_equal(again.design.advantage_values, model.design.advantage_values)
+    record = JudgementRecord.from_tree(back)
+    assert np.array_equal(record.stratum, record.judgements.judge)
+
+
 @pytest.mark.slow
 def test_nearly_all_bad_judges_stand_out_and_hardly_a_good_one():
     """By infit alone; flags on ties, sides and misfit come on top (docs/scrutiny.md)."""
@@ -187,11 +287,12 @@ def test_nearly_all_bad_judges_stand_out_and_hardly_a_good_one():
 
 
 def test_items_centre_on_one_too():
-    """Averaged over draws, so that own answers do not draw the figures below 1."""
+    """Averaged over draws of the model that made the answers: own answers draw nothing below 1."""
     prior, means = network(20), []
     for k in range(12):
         _, comparisons = crowd(prior, np.random.default_rng([17, k]), good=5, each=60, variance=1.0)
-        table = item_fit(fitted(comparisons, prior, draws=500, seed=k)[1], rng=k)
+        model = BradleyTerry(comparisons.counts(), prior, variance=Fixed(1.0), tie=Fixed(0.5))
+        table = item_fit(fit(model, Transport(draws=500), rng=k), rng=k)
         means.append(table[["infit", "outfit"]].mean().to_numpy())
     result = np.array(means)
     error = result.std(axis=0, ddof=1) / np.sqrt(len(result))
@@ -334,3 +435,41 @@ def test_where_the_chosen_one_always_comes_first_no_side_is_blamed():
     table = judge_table(model, tree)
     assert table["left_share"].isna().all()
     assert not table["flags"].str.contains("left|right").any()
+
+
+# Strata.
+
+
+STRATA = {
+    "nobody apart": {},
+    "judges": {"sharpness": True},
+    "order": {"order": True},
+    "groups": {"judge_groups": "sex"},
+    "groups and judges": {"judge_groups": "sex", "thresholds": True},
+    "a table of judges": {
+        "judge_groups": "town",
+        "judges": {"judge": ["x", "y", "z"], "town": ["a", "b", "a"]},
+    },
+    "waves": {"waves": "year"},
+    "waves and judges": {"waves": "year", "sharpness": True, "order": True},
+    "advantage": {"advantage": "home"},
+}
+
+
+@pytest.mark.parametrize("name", STRATA)
+def test_a_record_knows_the_stratum_of_every_judgement(name):
+    """Counted again from the record, the judgements are those that the model counted."""
+    rng = np.random.default_rng(23)
+    judge = rng.choice(["x", "y", "z"], 90)
+    pairs = np.array([rng.choice(list("abcd"), 2, replace=False) for _ in range(90)])
+    data = Comparisons.from_columns(
+        first=pairs[:, 0], second=pairs[:, 1], judge=judge,
+        outcome=rng.choice(["first", "tie", "second", "skip"], 90),
+        sex=np.where(judge == "z", "women", "men"), year=rng.choice(["2019", "2024"], 90),
+        home=rng.choice(["-1", "0", "1"], 90),
+    )  # fmt: skip
+    model = build_model(data, **STRATA[name])
+    record = judgement_record(model, data, TermOptions(**STRATA[name]))
+    again = restrict_to_judges(model, record, np.ones(3, bool))
+    assert again.counts.digest() == model.counts.digest()
+    assert (record.stratum is None) == (name in ("nobody apart", "order"))

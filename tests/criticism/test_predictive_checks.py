@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from support.panel import comparisons, fitted, honest, network
-from tiewise.criticism.model_comparison import leave_one_out
+from tiewise.criticism.leave_one_out import leave_one_out
 from tiewise.criticism.predictive_checks import Check, checks_table, predictive_checks
 from tiewise.criticism.replicates import circular_share
 from tiewise.data.comparisons import Comparisons
@@ -52,7 +52,7 @@ def prior():
 
 def test_every_check_is_made_where_the_data_allow_it(prior):
     result = p_values(study(prior, np.random.default_rng(3)), prior, 1)
-    assert set(result) == {"ties", "judges", "triads", "order", "wins"}
+    assert set(result) == {"ties", "judges", "agreement", "triads", "order", "wins"}
 
 
 @pytest.mark.slow
@@ -87,6 +87,32 @@ def test_tastes_of_two_kinds_make_circles():
     result = {c.key: c for c in predictive_checks(fitted(data, Independent(), draws=1000)[1])}
     assert result["triads"].p < 0.01
     assert result["triads"].observed > result["triads"].high
+
+
+@pytest.mark.parametrize(("opposed", "term"), [(False, ()), (True, ()), (True, (Groups(),))])
+def test_two_camps_of_judges_are_found_out_and_groups_mend_it(opposed, term):
+    """Each camp has a scale of its own; together they look like one scale with much noise."""
+    rng = np.random.default_rng(31)
+    items = tuple("abcdefghijkl")
+    scales = rng.normal(0, 2, (2, 12))
+    first, second = random_pairs(12, 1200, rng)
+    judge = np.arange(1200) % JUDGES
+    camp = judge % 2 if opposed else np.zeros(1200, int)
+    answers = np.empty(1200, int)
+    for k in (0, 1):
+        own = camp == k
+        truth = Truth(items, scales[k], 0.5, 4.0)
+        answers[own] = honest(truth, first[own], second[own], rng)
+    names = np.array([f"{'north' if k % 2 else 'south'} {k:02d}" for k in judge])
+    data = comparisons(Truth(items, scales[0], 0.5, 4.0), first, second, answers, names)
+    model = BradleyTerry(data.counts(), Independent(items))
+    if term:
+        groups = {name: name.split()[0] for name in set(names)}
+        model = BradleyTerry(data.counts(by="judge"), Independent(items), terms=(Groups(groups),))
+    tree = fit(model, Transport(draws=1000), rng=1)
+    attach_record(tree, model, data)
+    result = {check.key: check for check in predictive_checks(tree)}
+    assert (result["agreement"].p < 0.01) is (opposed and not term)
 
 
 def test_ties_among_those_far_apart_are_found_out():
@@ -155,7 +181,7 @@ def test_a_model_without_ties_is_not_asked_about_them():
     model = BradleyTerry(data.counts(), tie=None, variance=Fixed(1.0))
     tree = fit(model, rng=1)
     attach_record(tree, model, data)
-    assert {check.key for check in predictive_checks(tree)} == {"order", "wins"}
+    assert {check.key for check in predictive_checks(tree)} == {"agreement", "order", "wins"}
 
 
 def test_nothing_can_be_made_up_from_a_point(village):

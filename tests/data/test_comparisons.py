@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.counts import Counts
-from tiewise.data.text_columns import as_text
+from tiewise.data.text_columns import as_text, is_missing
 from tiewise.errors import InputError
 
 STUDIES = Path(__file__).parents[3] / "shared" / "data"
@@ -146,11 +146,11 @@ def test_counts_may_leave_ties_out(study):
 def test_ids_stay_as_they_are_written(study):
     path = study(
         "item_1_id,item_2_id,selected_item_id,state\n"
-        "007,7,007,selected\nNA,None,NA,selected\nNA,007,NA,tied\n1.0,1,1.0,selected\n"
+        "007,7,007,selected\n7,007,NA,tied\n1.0,1,1.0,selected\n"
     )
     read = read_comparisons(path)
-    assert read.items == ("007", "1", "1.0", "7", "NA", "None")
-    assert list(read.rows()["outcome"]) == ["first", "first", "tie", "first"]
+    assert read.items == ("007", "1", "1.0", "7")
+    assert list(read.rows()["outcome"]) == ["first", "tie", "first"]
 
 
 def test_a_chosen_number_may_have_a_point_and_nought(study):
@@ -349,7 +349,7 @@ def test_what_is_written_is_read_back(study, tmp_path, text):
 
 steady = settings(deadline=None)
 labels = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
-names = labels.map(str.strip).filter(bool)
+names = labels.map(str.strip).filter(lambda text: not is_missing(text))
 
 
 @steady
@@ -385,14 +385,15 @@ def test_arrays_make_comparisons():
 HEAD = "comparison_id,user_id,item_1_id,item_2_id,selected_item_id,state\n"
 GOOD = "1,1,9,26,26,selected\n"
 ONE = "FILE, line 3: "
-NEEDED = "is empty; a comparison needs two items: fill it in, or take the row out"
+DROP = "leave such rows out with drop_invalid=True"
+NEEDED = f"is empty; a comparison needs two items: fill it in, or {DROP}"
 NAMED = "say which hold the pair and the answer with first=, second=, chosen= and tie="
 COUNT = "is not a whole number, 0 or more; correct the count"
 
 WRONG_ROWS = {
     "self-pair": (
         HEAD + GOOD + "2,1,9,9,9,selected\n",
-        ONE + "item '9' is compared with itself; correct the row, or take it out",
+        ONE + f"item '9' is compared with itself; correct the row, or {DROP}",
     ),
     "chosen not in the pair": (
         HEAD + GOOD + "2,1,9,26,4,selected\n",
@@ -556,7 +557,7 @@ def test_a_bad_row_of_a_lazy_frame_is_named_by_its_values(library):
     rows = {"winner": ["a", "b", "a"], "loser": ["b", "b", "c"]}
     assert complaint(frames(rows)[library]) == (
         "data frame, a row with winner 'b', loser 'b': "
-        "item 'b' is compared with itself; correct the row, or take it out"
+        f"item 'b' is compared with itself; correct the row, or {DROP}"
     )
 
 

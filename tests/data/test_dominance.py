@@ -67,6 +67,14 @@ def winner_and_loser() -> pd.DataFrame:
     return pd.DataFrame({"winner": winner, "loser": loser, "tie": tied})
 
 
+def pair_and_winner() -> pd.DataFrame:
+    tied = [chosen is None for chosen in CHOSEN]
+    return pd.DataFrame(
+        {"choice_id1": [one for one, _, _ in ROWS], "choice_id2": [two for _, two, _ in ROWS],
+         "winner_id": CHOSEN, "is_tie": tied}
+    )  # fmt: skip
+
+
 def arena() -> pd.DataFrame:
     vote = {"first": "model_a", "second": "model_b", "tie": "tie"}
     return pd.DataFrame(
@@ -103,6 +111,7 @@ FILES: dict[str, tuple[Callable[[], pd.DataFrame], dict[str, str]]] = {
     "comparison interface": (interface, {}),
     "comparative judgement": (research, {}),
     "winner and loser": (winner_and_loser, {}),
+    "pair and winner": (pair_and_winner, {}),
     "arena votes": (arena, {}),
     "counts": (counted, {}),
     "tiewise rows": (our_own, {}),

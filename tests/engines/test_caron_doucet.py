@@ -23,7 +23,8 @@ from tiewise.engines.caron_doucet import CaronDoucet, _Sampler
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread, InverseGamma
 from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import parameters, summarise
@@ -170,7 +171,7 @@ def test_same_seed_same_draws_whatever_the_threads(village):
 @pytest.mark.parametrize(
     ("priors", "named"),
     [
-        ({"prior": Network(Graph.from_edges([("a", "b"), ("b", "c")]))}, "network"),
+        ({"prior": Network(Graph.from_edges([("a", "b"), ("b", "c")]), share=1)}, "network"),
         ({"variance": InverseGamma(3, 2)}, "InverseGamma"),
         ({"variance": HalfNormalSpread()}, "HalfNormalSpread"),
         ({"variance": Fixed(1.0)}, "Fixed"),

@@ -23,11 +23,11 @@ from support.reference_formulas import (
     monte_carlo_error,
 )
 from tiewise.engines import transport
-from tiewise.engines.arrowhead import newton_step
 from tiewise.engines.base import Draws
-from tiewise.engines.hierarchical import HierarchicalPosterior, UnconstrainedScales
-from tiewise.engines.hierarchical_marginal import HierarchicalMode, ModeFinder
-from tiewise.engines.hierarchical_preconditioner import (
+from tiewise.engines.preconditioners.arrowhead import newton_step
+from tiewise.engines.preconditioners.hierarchical import HierarchicalPosterior, UnconstrainedScales
+from tiewise.engines.preconditioners.hierarchical_marginal import HierarchicalMode, ModeFinder
+from tiewise.engines.preconditioners.hierarchical_preconditioner import (
     HierarchicalPreconditioner,
     build_hierarchical_preconditioner,
 )

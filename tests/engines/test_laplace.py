@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.random import SeedSequence
 
+from support.prior_sets import PAPER
 from support.quadrature_cases import IG
 from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
@@ -25,7 +26,7 @@ def test_weighted_means_come_close_to_the_reference_of_south_yorkshire(real, see
     counts = read_comparisons(real("data/south-yorkshire-comparisons.csv")).counts()
     gold = pd.read_csv(real("gold/south-yorkshire.csv"), dtype={"item": str}).dropna()
     gold = gold.set_index("item")
-    tree = fit(BradleyTerry(counts), Laplace(), rng=seed)
+    tree = fit(BradleyTerry(counts, **PAPER), Laplace(), rng=seed)
     table = summarise(tree).set_index("item")
     off = ((table["mean"] - gold["mean"]) / gold["sd"]).abs()
     assert len(off) == 95
@@ -41,7 +42,7 @@ def test_plain_laplace_is_skew_blind_and_the_weights_mend_it(real):
     gold = gold.set_index("item")
     worst = []
     for engine in (Laplace(draws=16_000), Laplace(draws=16_000, weighted=False)):
-        table = summarise(fit(BradleyTerry(counts), engine, rng=2)).set_index("item")
+        table = summarise(fit(BradleyTerry(counts, **PAPER), engine, rng=2)).set_index("item")
         worst.append(((table["mean"] - gold["mean"]) / gold["sd"]).abs().max())
     assert worst[0] < worst[1] / 2
 

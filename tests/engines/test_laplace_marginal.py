@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 
 from support.plain_models import ITEMS, PATH, PRIORS
 from tiewise.data.counts import Counts
-from tiewise.engines.laplace_marginal import fit_laplace_marginal
-from tiewise.engines.newton import ConditionalPosterior
+from tiewise.engines.preconditioners.laplace_marginal import fit_laplace_marginal
+from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Exponential, InverseGamma
@@ -70,5 +70,6 @@ def test_the_laplace_marginal_has_the_maximum_and_width_of_a_grid(village):
 def test_a_variance_the_data_cannot_bound_ends_the_search_all_the_same():
     counts = Counts.of(ITEMS, [0, 1, 2], [1, 2, 3], [40, 40, 40], [0, 0, 0])
     for tie in (None, Exponential()):
-        marginal = fit_laplace_marginal(ConditionalPosterior(BradleyTerry(counts, tie=tie)))
+        model = BradleyTerry(counts, variance=InverseGamma(), tie=tie)
+        marginal = fit_laplace_marginal(ConditionalPosterior(model))
         assert np.isfinite([marginal.mean, marginal.sd, *marginal.mode.quality]).all()

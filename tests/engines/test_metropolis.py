@@ -9,6 +9,7 @@ from numpy.random import SeedSequence
 from scipy import stats
 
 from support.everyday import everyday
+from support.prior_sets import PAPER
 from support.reference_formulas import (
     LEVEL,
     Nodes,
@@ -29,7 +30,8 @@ from tiewise.engines.metropolis import Metropolis
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Covariance, Independent, Network, Precision
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Covariance, Independent, Precision
 from tiewise.model.scalar_priors import (
     Exponential,
     Fixed,
@@ -49,7 +51,7 @@ def explore(engine: Metropolis | Gibbs, model: BradleyTerry, seed: int = 2) -> D
 
 # Posteriors small enough to integrate.
 
-PATH = Network(Graph.from_edges([("a", "b"), ("b", "c")]))
+PATH = Network(Graph.from_edges([("a", "b"), ("b", "c")]), share=1)
 ROOT = np.array([[1.0, 0.2], [-0.5, 0.8], [0.3, -1.1]])
 FLAT = Covariance(ROOT @ ROOT.T, ("a", "b", "c"))
 MIXED = repeated((0, 1, 6, 3, 2), (1, 2, 4, 2, 4), (0, 2, 3, 3, 1))
@@ -127,7 +129,8 @@ def test_qualities_that_sum_to_zero_tell_assert_agrees_with_gibbs(village):
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_the_village_tells_one_story_under_vague_priors(village):
-    assert_agrees_with_gibbs(BradleyTerry(village.counts, Network(village.graph)), Metropolis())
+    model = BradleyTerry(village.counts, Network(village.graph, share=1), **PAPER)
+    assert_agrees_with_gibbs(model, Metropolis())
 
 
 @pytest.mark.slow
@@ -135,7 +138,8 @@ def test_the_village_tells_one_story_under_vague_priors(village):
 def test_south_yorkshire_agrees_with_the_reference_posterior(real):
     """Every quality, δ and α², within the Monte Carlo error of both."""
     gold = pd.read_csv(real("gold/south-yorkshire.csv"), dtype={"item": str})
-    model = BradleyTerry(read_comparisons(real("data/south-yorkshire-comparisons.csv")).counts())
+    counts = read_comparisons(real("data/south-yorkshire-comparisons.csv")).counts()
+    model = BradleyTerry(counts, **PAPER)
     draws = explore(Metropolis(thin=150), model)
     centred = draws.quality - draws.quality.mean(axis=-1, keepdims=True)
     index = [model.items.index(item) for item in gold["item"][2:]]
@@ -232,7 +236,7 @@ def test_with_next_to_no_data_a_proposal_is_nearly_a_fresh_draw_of_the_prior():
 
 def test_a_random_walk_too_short_to_mix_is_reported():
     rng = np.random.default_rng(3)
-    prior = Network(Graph.grid(6, 6))
+    prior = Network(Graph.grid(6, 6), share=1)
     truth = Truth.from_priors(prior, Fixed(1.0), Fixed(0.5), rng)
     model = BradleyTerry(simulate_counts(truth, 2000, rng), prior)
     tree = fit(model, Metropolis(draws=400, thin=1, warmup=100), rng=1)
@@ -250,8 +254,8 @@ def test_a_random_walk_too_short_to_mix_is_reported():
     ids=["no judgement", "no circles", "all ties", "millions"],
 )
 def test_hard_studies_run(counts):
-    """With every default, vague priors included: finite draws, and δ inside its support."""
-    draws = explore(Metropolis(draws=40, thin=10, warmup=5), BradleyTerry(counts))
+    """Under vague priors, too: finite draws, and δ inside its support."""
+    draws = explore(Metropolis(draws=40, thin=10, warmup=5), BradleyTerry(counts, **PAPER))
     assert np.isfinite(draws.quality).all()
     assert (np.isfinite(draws.tie) & (draws.tie > 0)).all()
     assert (np.isfinite(draws.variance) & (draws.variance > 0)).all()

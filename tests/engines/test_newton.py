@@ -7,7 +7,7 @@ import pytest
 
 from support.plain_models import NAMES, model_of
 from support.reference_formulas import DIFFERENCE, derivative
-from tiewise.engines.newton import TOLERANCE, ConditionalPosterior
+from tiewise.engines.preconditioners.newton import TOLERANCE, ConditionalPosterior
 
 every_model = pytest.mark.parametrize("names", NAMES)
 

@@ -27,7 +27,7 @@ from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Exponential, Fixed, Gamma, InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import TRUSTED_K, _resample, fit
@@ -182,7 +182,7 @@ def test_weights_without_a_mean_are_reported_as_poor():
 def test_weighted_laplace_is_the_integral():
     """Three items by quadrature; the Monte Carlo error is that of the weights."""
     answers = repeated((0, 1, 6, 3, 2), (1, 2, 4, 2, 4), (0, 2, 3, 3, 1))
-    prior = Network(Graph.from_edges([("a", "b"), ("b", "c")]))
+    prior = Network(Graph.from_edges([("a", "b"), ("b", "c")]), share=1)
     counts = Counts.of(ITEMS[:3], **tally(answers))
     model = BradleyTerry(counts, prior, variance=InverseGamma(3, 2), tie=Exponential(2.0))
     exact = exact_posterior(
@@ -211,7 +211,7 @@ def test_same_seed_same_approximation(village):
 
 # Recovery, as in the paper: 5, 20, 50 and 75 per cent of ties.
 
-MAP = Network(Graph.grid(5, 5, queen=True))
+MAP = Network(Graph.grid(5, 5, queen=True), share=1)
 PROPER = InverseGamma(3, 2)
 SHARES = {0.05: 0.11, 0.20: 0.45, 0.50: 1.23, 0.75: 2.2}
 """The threshold about which each share of ties is seen."""

@@ -16,7 +16,7 @@ from support.plain_models import (
     model_of,
 )
 from support.reference_formulas import DIFFERENCE, derivative, log_likelihood
-from tiewise.engines.preconditioner import build_preconditioner
+from tiewise.engines.preconditioners.plain import build_preconditioner
 
 every_model = pytest.mark.parametrize("names", NAMES)
 

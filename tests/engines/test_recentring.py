@@ -1,7 +1,8 @@
 """The fault that ruins the published sampler: recentring qualities inside the loop.
 
 The paper's synthetic design: a Wishart covariance with as many degrees of freedom as items,
-normalised to unit variances; qualities drawn from it with α² = 1; ten judgements an item; δ = 0.5.
+normalised to unit variances; qualities drawn from it with α² = 1; ten judgements an item; δ = 0.5;
+the paper's priors.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import pytest
 from numpy.random import Generator, SeedSequence
 from scipy import stats
 
+from support.prior_sets import PAPER
 from support.reference_formulas import LEVEL, assert_normal_scores
 from tiewise.engines.gibbs import Gibbs, _Sampler, _State
 from tiewise.model.bradley_terry import BradleyTerry
@@ -26,7 +28,7 @@ def synthetic_study(size: int, rng: Generator) -> BradleyTerry:
     items = tuple(str(k) for k in range(size))
     prior = Covariance(stats.wishart(size, np.eye(size)).rvs(random_state=rng), items, rescale=True)
     truth = Truth.from_priors(prior, Fixed(1.0), Fixed(0.5), rng)
-    return BradleyTerry(simulate_counts(truth, 10 * size, rng), prior)
+    return BradleyTerry(simulate_counts(truth, 10 * size, rng), prior, **PAPER)
 
 
 def studies(size: int, number: int) -> list[BradleyTerry]:

@@ -7,7 +7,8 @@ import pytest
 from support.reference_posteriors import assert_reference_posterior
 from tiewise.engines.gibbs import Gibbs
 from tiewise.geo.graph import Graph
-from tiewise.model.quality_priors import Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Independent
 
 
 @pytest.mark.slow
@@ -28,4 +29,4 @@ def test_dar_es_salaam_is_the_reference_posterior(real):
     """δ, α² and every quality of 452 subwards, network prior."""
     graph = Graph.from_edges(real("data/dar-es-salaam-edges.csv"))
     engine = Gibbs(draws=1000, warmup=60)
-    assert_reference_posterior(real, "dar-es-salaam", Network(graph), engine)
+    assert_reference_posterior(real, "dar-es-salaam", Network(graph, share=1), engine)

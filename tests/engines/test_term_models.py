@@ -23,16 +23,17 @@ from tiewise.engines import transport
 from tiewise.engines.base import Draws, EngineUnsuitable
 from tiewise.engines.caron_doucet import CaronDoucet
 from tiewise.engines.gibbs import Gibbs
-from tiewise.engines.hierarchical import HierarchicalPosterior
-from tiewise.engines.hierarchical_marginal import ModeFinder
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.engines.metropolis import Metropolis
+from tiewise.engines.preconditioners.hierarchical import HierarchicalPosterior
+from tiewise.engines.preconditioners.hierarchical_marginal import ModeFinder
 from tiewise.engines.transport import PatientTransport, Transport
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread
 from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
@@ -64,7 +65,7 @@ def one_study(name: str, rng: Generator) -> tuple[BradleyTerry, Truth]:
         stratum=rng.integers(4, size=80), strata=tuple(JUDGES), ordered=True,
     )  # fmt: skip
     model = BradleyTerry(
-        counts, Network(MAP), variance=IG, tie=Exponential(2.0), terms=CALIBRATED[name]
+        counts, Network(MAP, share=1), variance=IG, tie=Exponential(2.0), terms=CALIBRATED[name]
     )
     truth = Truth.from_model(model, rng)
     return replace(model, counts=replicate_counts(model, truth, rng)), truth
@@ -320,7 +321,7 @@ def test_what_cannot_be_explored_is_refused(monkeypatch):
 def test_women_and_men_of_dar_es_salaam_see_much_the_same(real):
     """Contrasts are there, and small beside the qualities that both see."""
     counts = read_comparisons(real("data/dar-es-salaam-comparisons.csv")).counts(by="judge_sex")
-    prior = Network(Graph.from_edges(real("data/dar-es-salaam-edges.csv")))
+    prior = Network(Graph.from_edges(real("data/dar-es-salaam-edges.csv")), share=1)
     tree = fit(BradleyTerry(counts, prior, terms=(Groups(),)), rng=2)
     assert tree.attrs["engine"] == "transport"
     assert tree.attrs["rhat_max"] < 1.02
@@ -328,6 +329,7 @@ def test_women_and_men_of_dar_es_salaam_see_much_the_same(real):
     assert 0 < float(apart.mean()) < float(whole.mean()) / 20
 
 
+@pytest.mark.slow
 def test_judges_of_south_yorkshire_tie_very_differently(real):
     """Eight never tied and one tied 58 % of the time: thresholds are in that order."""
     counts = read_comparisons(real("data/south-yorkshire-comparisons.csv")).counts(by="judge")

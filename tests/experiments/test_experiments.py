@@ -44,7 +44,7 @@ from tiewise.experiments.ties import HalfWins, break_ties_randomly, posterior_ac
 from tiewise.experiments.timing import total_steps
 from tiewise.geo.graph import Graph
 from tiewise.jobs.run import TaskResult, seed_text, task_seed
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.planning.recovery import PosteriorSample, interval_covers, rank_positions
 from tiewise.progress import no_progress
 

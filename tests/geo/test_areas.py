@@ -208,6 +208,13 @@ def test_a_made_up_county_is_whole(seed):
     assert set(boroughs.geom_type) == {"Polygon"}
 
 
+def test_a_corner_that_touches_the_outline_is_no_part_of_a_made_up_ward(tmp_path):
+    """Where it left a line of no width, the map could not be read back."""
+    county = Areas.synthetic(50, rng=11)
+    county.to_gpkg(tmp_path / "county.gpkg")
+    assert Areas.read(tmp_path / "county.gpkg").items == county.items
+
+
 def test_the_same_seed_makes_the_same_county():
     one, two, other = (Areas.synthetic(20, rng=seed) for seed in (7, 7, 8))
     assert one.geometry.to_wkb().tolist() == two.geometry.to_wkb().tolist()

@@ -22,7 +22,7 @@ from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Fixed
 
 QUALITIES = st.floats(-4, 4)
@@ -204,7 +204,7 @@ def test_one_item_is_refused():
 
 
 def test_an_item_the_prior_does_not_know_is_refused_by_name():
-    prior = Network(Graph.from_edges([("a", "b")]))
+    prior = Network(Graph.from_edges([("a", "b")]), share=1)
     counts = Counts.of(["a", "c"], [0], [1], [1], [0])
     with pytest.raises(InputError, match="'c'"):
         BradleyTerry(counts, prior)
@@ -212,25 +212,7 @@ def test_an_item_the_prior_does_not_know_is_refused_by_name():
 
 def test_every_item_of_the_prior_is_in_the_model():
     """Compared or not, and in the prior's order."""
-    prior = Network(Graph.from_edges([("c", "b"), ("b", "a")], ["c", "b", "a"]))
+    prior = Network(Graph.from_edges([("c", "b"), ("b", "a")], ["c", "b", "a"]), share=1)
     model = BradleyTerry(Counts.of(["a", "b"], [0], [1], [2], [1]), prior)
     assert model.items == ("c", "b", "a")
     assert list(model.counts.per_item()) == [0, 3, 3]
-
-
-@pytest.mark.parametrize(
-    ("judgements", "left_to_prior"),
-    [
-        (repeated((0, 1, 3, 0, 0), (1, 2, 1, 0, 0), (0, 2, 5, 0, 0)), True),
-        (repeated((0, 1, 3, 0, 1)), False),
-        (repeated((0, 1, 3, 1, 0), (1, 2, 1, 0, 0)), False),
-        (repeated((0, 1, 1, 0, 0), (1, 2, 1, 0, 0), (2, 0, 1, 0, 0)), False),
-    ],
-)
-def test_only_ties_and_circles_bound_the_variance(judgements, left_to_prior):
-    """Else qualities may lie ever further apart in the order of the wins, at no cost."""
-    model = model_of(judgements, 3)
-    assert model.unbounded_variance() is left_to_prior
-    order = np.array([2.0, 1.0, 0.0])[:, None]
-    far = model.log_likelihood(order * 600, np.array([1e-9]))[0]
-    assert bool(far > -1e-6) is left_to_prior

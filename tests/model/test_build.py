@@ -5,13 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tiewise.data.about_table import about_path, write_about
+from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
+from tiewise.geo.item_context import ItemContext
 from tiewise.model.build import ModelOptions, build_model, choose_prior
-from tiewise.model.item_context import ItemContext
-from tiewise.model.quality_priors import Covariance, Independent, Network, Precision
-from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma
+from tiewise.model.map_priors import Network
+from tiewise.model.prior_sets import paper_priors
+from tiewise.model.quality_priors import Covariance, Independent, Precision
+from tiewise.model.scalar_priors import (
+    Exponential,
+    Fixed,
+    HalfNormal,
+    HalfNormalSpread,
+    InverseGamma,
+)
 from tiewise.model.term_options import TermOptions
 
 PAIR = Counts.of(["a", "b"], [0], [1], [3], [2], [1])
@@ -54,9 +64,18 @@ def test_a_prior_that_cannot_be_is_refused_in_the_words_of_python(context, optio
     assert str(error.value) == message
 
 
-def test_what_is_not_chosen_is_the_papers():
+def test_what_is_not_chosen_is_proper():
     model = build_model(PAIR)
-    assert (model.variance, model.tie, model.terms) == (InverseGamma(), Exponential(), ())
+    assert (model.variance, model.tie, model.terms) == (HalfNormalSpread(2), HalfNormal(1), ())
+
+
+def test_the_papers_choices_go_together():
+    model = build_model(PAIR, LANE, **paper_priors())
+    assert (model.variance, model.tie) == (InverseGamma(0.01, 0.01), Exponential(0.01))
+    assert model.prior.share == 1
+    assert build_model(PAIR, LANE).prior.share is None
+    # Without a network there is no share to speak of.
+    assert build_model(PAIR, **paper_priors()).tie == Exponential(0.01)
 
 
 def test_without_ties_the_tied_are_left_out():
@@ -64,6 +83,50 @@ def test_without_ties_the_tied_are_left_out():
     assert model.tie is None
     assert model.variance == Fixed(2.0)
     assert model.counts.comparisons == 5
+
+
+DECIDED = Counts.of(["a", "b"], [0], [1], [3], [2])
+
+
+def test_a_threshold_comes_with_the_first_tie():
+    assert build_model(DECIDED).tie is None
+    assert build_model(DECIDED, **paper_priors()).tie is None
+    assert build_model(DECIDED, ties=True).tie == HalfNormal(1)
+    assert build_model(DECIDED, ties=True, **paper_priors()).tie == Exponential(0.01)
+    assert build_model(PAIR).tie == HalfNormal(1)
+
+
+def test_a_threshold_that_is_held_stays():
+    assert build_model(DECIDED, tie=Fixed(0.5)).tie == Fixed(0.5)
+
+
+@pytest.mark.parametrize(("offered", "threshold"), [(True, True), (False, False), (None, False)])
+def test_ties_that_were_offered_and_never_called_keep_the_threshold(tmp_path, offered, threshold):
+    (tmp_path / "j.csv").write_text("winner,loser\na,b\nb,a\n", encoding="utf-8")
+    if offered is not None:
+        write_about(tmp_path / "j.csv", ties_offered=offered)
+    comparisons = read_comparisons(tmp_path / "j.csv")
+    assert comparisons.ties_offered is offered
+    assert (build_model(comparisons).tie is not None) == threshold
+    assert build_model(comparisons, ties=False).tie is None
+
+
+def test_a_second_wave_in_which_ties_were_offered_keeps_the_threshold(tmp_path):
+    for name in ("one", "two"):
+        rows = "winner,loser\na,b\nb,a\na,b\n"
+        (tmp_path / f"{name}.csv").write_text(rows, encoding="utf-8")
+    waves = {"comparisons": read_comparisons(tmp_path / "one.csv"), "waves": tmp_path / "two.csv"}
+    assert build_model(**waves).tie is None
+    write_about(tmp_path / "two.csv", ties_offered=True)
+    assert build_model(**waves).tie is not None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"ties_offered": "yes"}', "{"])
+def test_a_file_beside_the_table_that_says_nothing_is_refused(tmp_path, text):
+    (tmp_path / "j.csv").write_text("winner,loser\na,b\n", encoding="utf-8")
+    about_path(tmp_path / "j.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"j\.about\.json: it should hold .* or move it away"):
+        read_comparisons(tmp_path / "j.csv")
 
 
 def test_only_ties_leave_nothing_to_fit_without_them():
@@ -88,7 +151,7 @@ def test_options_that_are_passed_on_are_those_of_the_function():
 
 def test_a_model_as_data_has_its_priors_and_terms():
     assert build_model(PAIR, LANE, ties=False).to_dict() == {
-        "quality": {"kind": "network", "borders": 2},
-        "variance": {"kind": "inverse-gamma", "shape": 0.01, "scale": 0.01},
+        "quality": {"kind": "network", "borders": 2, "share": None},
+        "variance": {"kind": "half-normal", "scale": 2.0},
         "tie": None,
     }

@@ -13,11 +13,10 @@ from scipy.spatial.distance import pdist, squareform
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model import QUALITY_PRIORS
-from tiewise.model.distance_prior import Distance
+from tiewise.model.map_priors import Distance, Network
 from tiewise.model.quality_priors import (
     Covariance,
     Independent,
-    Network,
     Precision,
     describe_quality_prior,
     quality_prior_class,
@@ -56,7 +55,7 @@ def kernel(shape: str, apart: np.ndarray) -> np.ndarray:
 APART = squareform(pdist(PLACES))
 PRIORS = {
     "independent": (Independent(), np.eye(5)),
-    "network": (Network(RING), network_by_expm(RING)),
+    "network": (Network(RING, share=1), network_by_expm(RING)),
     "covariance": (Covariance(some_covariance(), ITEMS), some_covariance()),
     "semi-definite": (Covariance(some_covariance(3), ITEMS), some_covariance(3)),
     "precision": (Precision(some_covariance(), ITEMS), np.linalg.inv(some_covariance())),
@@ -104,7 +103,7 @@ def test_map_priors_have_unit_variances(name):
 def test_an_ill_conditioned_covariance_is_worked_with_through_its_factor():
     """A row of neighbours has e^A with a condition number below e⁴, which is inverted; places in
     a row under a smooth covariance function of long reach are all but collinear."""
-    assert Network(Graph.grid(1, 50)).precision(50) is not None
+    assert Network(Graph.grid(1, 50), share=1).precision(50) is not None
     row = np.column_stack([np.arange(60.0), np.zeros(60)])
     smooth = Distance(row, tuple(map(str, range(60))), reach=100.0, shape="matern52")
     assert smooth.precision(60) is None
@@ -115,7 +114,7 @@ def test_an_ill_conditioned_covariance_is_worked_with_through_its_factor():
 
 def test_network_without_lanes_is_independent():
     lonely = Graph(ITEMS, np.empty((0, 2), int))
-    assert np.allclose(Network(lonely).covariance(), np.eye(5))
+    assert np.allclose(Network(lonely, share=1).covariance(), np.eye(5))
 
 
 def test_a_covariance_is_used_as_given():
@@ -199,7 +198,7 @@ def test_the_registry_has_every_prior_under_its_own_name(kind):
     ("prior", "line"),
     [
         (Independent(ITEMS), "independent qualities"),
-        (Network(RING), "network: matrix exponential of 6 borders, unit variances"),
+        (Network(RING, share=1), "network: matrix exponential of 6 borders, unit variances"),
         (Distance(PLACES, ITEMS, reach=1234.56),
          "distance between areas: exponential with reach 1235"),
         (Covariance(some_covariance(), ITEMS), "covariance as given"),

@@ -14,7 +14,8 @@ from tiewise.data.comparisons import read_comparisons
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
-from tiewise.model.quality_priors import Covariance, Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Covariance, Independent
 from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma
 from tiewise.model.simulate import (
     Truth,
@@ -130,7 +131,7 @@ def test_truth_is_drawn_from_the_prior():
 def test_neighbours_are_alike_in_truth():
     lane = Graph.from_edges([("a", "b"), ("c", "d")])
     rng = np.random.default_rng(4)
-    many = [Truth.from_priors(Network(lane), Fixed(1.0), None, rng) for _ in range(2000)]
+    many = [Truth.from_priors(Network(lane, share=1), Fixed(1.0), None, rng) for _ in range(2000)]
     quality = np.array([truth.quality for truth in many]).T
     # e^A of one edge is cosh 1 on the diagonal and sinh 1 beside it.
     counts, error = np.corrcoef(quality), norm.isf(RARE / 2) / np.sqrt(2000)

@@ -38,6 +38,7 @@ from tiewise.model.scalar_priors import (
     format_prior,
 )
 from tiewise.model.simulate import Truth, replicate_counts
+from tiewise.model.strata_kernels import MAX_GAP, _exp
 from tiewise.model.term_design import TermDesign
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds, describe_term
 
@@ -63,6 +64,12 @@ def points(draw: st.DrawFn) -> dict[str, np.ndarray]:
 def arguments_at(design: TermDesign, at: dict[str, np.ndarray]) -> LikelihoodArguments:
     more = {name: value[..., None] for name, value in at.items() if name != "quality"}
     return design.arguments(at["quality"][:, None], np.ones(1), more)
+
+
+def test_the_quick_exponential_is_as_exact_as_it_says():
+    gaps = np.linspace(-MAX_GAP, MAX_GAP, 20_001)
+    quick = np.array([_exp(gap) for gap in gaps])
+    assert np.abs(quick / np.exp(gaps) - 1).max() < 1e-13
 
 
 @given(points(), st.integers(1, 40), st.sampled_from([1.0, 30.0]))

@@ -14,8 +14,11 @@ from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.jobs.run import WorkerPool
+from tiewise.model import PRIOR_SET_NAMES
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.prior_sets import prior_set_name
+from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, random_pairs, simulate_answers, simulate_counts
 from tiewise.planning import search
@@ -182,8 +185,10 @@ def test_a_share_of_ties_is_met(graph):
     assert abs(shares.mean() - 0.3) < 4 * shares.std(ddof=1) / np.sqrt(400)
 
 
-def test_a_random_pair_is_judged_as_simulated():
-    prior, rng, right = Independent(ITEMS), np.random.default_rng(8), []
+@pytest.mark.parametrize("prior", [Independent(ITEMS), Network(RING), Network(RING, share=1.0)])
+def test_a_random_pair_is_judged_as_simulated(prior):
+    """Truths of a map whose share is not fixed have each a share of their own."""
+    rng, right = np.random.default_rng(8), []
     for _ in range(400):
         truth = Truth.from_priors(prior, Fixed(4.0), Fixed(0.5), rng)
         one, two = random_pairs(12, 30, rng)
@@ -222,6 +227,7 @@ def test_what_pairs_allow():
         ({"skip": 1.0}, "skip"),
         ({"policy": "guess"}, "no pairing policy"),
         ({"top": 12}, "top"),
+        ({"prior_set": "vague"}, "no priors are called 'vague'"),
         ({"graph": Graph.from_edges([("x", "y"), ("y", "z")])}, "other items"),
         ({"knows": 4, "groups": ("g", "h", "i") * 4}, "1 to 3"),
         ({"knows": 2, "groups": ("g", "h", "") * 4}, "4 of 12 items are in no group"),
@@ -233,6 +239,14 @@ def test_what_pairs_allow():
 def test_designs_that_cannot_be_are_refused(change, says):
     with pytest.raises(InputError, match=says):
         replace(SMALL, **change)
+
+
+@pytest.mark.parametrize("name", PRIOR_SET_NAMES)
+def test_fits_have_the_priors_that_a_design_names(name):
+    design = replace(SMALL, graph=RING, prior_set=name)
+    counts = Counts.of(ITEMS, [0, 1], [1, 2], [3, 1], [2, 1], [1, 0])
+    for prior in ("independent", "network"):
+        assert prior_set_name(design.model(counts, prior).to_dict()) == name
 
 
 @pytest.mark.parametrize("share", [-0.1, 0.99, np.nan])
@@ -288,6 +302,23 @@ def test_more_comparisons_are_better(plan):
         assert last[name] > first[name]
     for name in ("rank_error", "rank_width"):
         assert last[name] < first[name]
+
+
+def test_truths_are_drawn_from_the_prior_of_a_fit_and_the_words_say_so(plan):
+    """Covariances of neighbours over many truths are those of the mixture, averaged over shares."""
+    assert "neighbours" not in sentences(plan)[-1].lower()
+    rng, neighbours = np.random.default_rng(4), []
+    for _ in range(4000):
+        quality = RINGED.truth(rng).quality
+        neighbours.append((quality[0] - quality[1]) ** 2)
+    near = RINGED.priors["network"].correlation
+    alike = (near.vectors * near.values) @ near.vectors.T
+    expected = 2 * RINGED.spread * (1 - alike[0, 1] / 2)
+    error = np.std(neighbours, ddof=1) / np.sqrt(len(neighbours))
+    assert abs(np.mean(neighbours) - expected) < 4 * error
+    assert "drawn evenly between 0" in " ".join(sentences(replace(plan, design=RINGED)))
+    fixed = replace(RINGED, prior_set="paper")
+    assert "with a share of 1 for the map" in " ".join(sentences(replace(plan, design=fixed)))
 
 
 def test_the_words_say_the_number_and_the_judges(plan):

@@ -61,7 +61,7 @@ def test_red_is_higher_blue_lower_and_white_the_average():
 
 def test_as_far_above_as_below_the_average_is_as_strong_a_colour():
     """The largest quality is 1, so that red is not used up; blue at −0.5 is half as strong."""
-    table = table_of(4, median=[0.5, 1.0, -0.5, 0.0])
+    table = table_of(4, mean=[0.5, 1.0, -0.5, 0.0])
     shown = colours(quality_map(results_of(table, squares(4))))
     strength = [1 - lightness(colour) for colour in shown]
     assert strength[0] == pytest.approx(strength[2], abs=0.1)
@@ -76,7 +76,7 @@ def test_the_map_follows_ids_and_not_the_order_of_rows():
 
 
 def test_equal_qualities_are_a_white_map():
-    table = table_of(3, median=0.0)
+    table = table_of(3, mean=0.0)
     assert colours(quality_map(results_of(table, squares(3)))).min() > 0.95
 
 
@@ -109,6 +109,21 @@ def test_a_colour_that_was_not_measured_is_paler():
     for k in (0, 4):
         assert lightness(guessed[k]) > lightness(measured[k]) + 0.15
     assert np.array_equal(guessed[1:4], measured[1:4])
+
+
+def test_an_area_nobody_compared_does_not_look_surer_for_it():
+    """Dark is less sure: no paler than one that is as unsure, and lines that can be seen on it."""
+    table = table_of(4, comparisons=[0, 10, 10, 0], sd=[0.8, 0.8, 0.1, 0.1])
+    figure = uncertainty_map(results_of(table, squares(4)))
+    shown = colours(figure)
+    assert np.array_equal(shown[0], shown[1])
+    assert np.array_equal(shown[2], shown[3])
+    lines = {
+        silent.get_paths()[0].vertices[:, 0].min(): lightness(silent.get_edgecolor()[0])
+        for silent in hatched(figure, UNCOMPARED_HATCH)
+    }
+    assert set(lines) == {0.0, 255.0}, "the first and the last of four squares 340 points wide"
+    assert lines[0.0] > 0.9 > 0.1 > lines[255.0]
 
 
 @pytest.mark.parametrize("draw", MAPS)
@@ -157,7 +172,7 @@ def test_the_less_sure_the_darker():
 
 def test_sure_colours_stay_and_unsure_ones_fade_to_one_grey():
     """Draws all on one side, or half on each; a quality of −2 that is unsure looks as one of +2."""
-    table = table_of(4, mean=[2.0, 2.0, -2.0, -2.0], median=[2.0, 2.0, -2.0, -2.0])
+    table = table_of(4, mean=[2.0, 2.0, -2.0, -2.0])
     sides = np.array([1.0, -1.0])[np.arange(100) % 2][:, None]
     draws = np.where([True, False, True, False], [2.0, 0, -2.0, 0], [0, 1, 0, 1] * sides)
     results = results_of(table, squares(4), draws=draws[None])

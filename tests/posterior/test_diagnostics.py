@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from tiewise.posterior.diagnostics import ess, mcse, rhat
+from tiewise.posterior.diagnostics import MANY_ITEMS, convergence, ess, mcse, rhat, watched_items
 
 
 def walk(rng, memory, chains=8, draws=150, parameters=6, level=1.0):
@@ -69,3 +69,90 @@ def test_monte_carlo_errors_are_the_spread_of_repeated_runs(memory):
 
 def test_a_constant_has_no_effective_size():
     assert np.isnan(ess(np.ones((4, 50, 1)))).all()
+
+
+# What a fit is worth where it is worth least.
+
+
+def values_of(quality):
+    free = np.random.default_rng(8).normal(size=quality.shape[:2])
+    return {"quality": quality, "tie": np.exp(free), "variance": np.exp(-free)}
+
+
+def arviz_least(draws):
+    sizes = [
+        array_stats.ess(draws, chain_axis=0, draw_axis=1, method=method, prob=prob)
+        for method, prob in (("bulk", None), ("tail", (0.05, 0.95)))
+    ]
+    return np.min(sizes)
+
+
+def bursts(rng, parameters=5):
+    """Draws that are free in the middle, and stay in an end for long once they get there."""
+    draws = rng.normal(size=(8, 150, parameters))
+    for chain, start in ((0, 20), (3, 60), (5, 100)):
+        draws[chain, start : start + 25, 2] = 3 + 0.1 * rng.normal(size=25)
+    return draws
+
+
+def test_the_least_is_that_of_bulk_and_tail_over_everything():
+    """Here the tail of one quality; ArviZ, one parameter and one method at a time, agrees."""
+    quality = bursts(np.random.default_rng(6))
+    worth = convergence(values_of(quality), np.full(5, 10))
+    assert worth.parameter == "quality"
+    assert worth.ess == pytest.approx(arviz_least(quality), rel=0.06)
+    assert worth.ess == ess(quality, "tail").min() < 0.8 * ess(quality).min()
+
+
+@pytest.mark.parametrize("name", ["tie", "variance", "share", "contrast"])
+def test_every_variable_that_is_reported_counts(name):
+    quality = walk(np.random.default_rng(7), 0.0)
+    values = values_of(quality)
+    values[name] = walk(np.random.default_rng(9), 0.97, parameters=1)[..., 0]
+    worth = convergence(values, np.full(6, 10))
+    assert worth.parameter == name
+    assert worth.ess == min(ess(values[name]), ess(values[name], "tail"))
+    assert worth.rhat == pytest.approx(float(rhat(values[name])))
+
+
+@pytest.mark.parametrize("name", ["level", "contrast_level"])
+def test_what_was_subtracted_is_not_reported(name):
+    values = values_of(walk(np.random.default_rng(7), 0.0))
+    before = convergence(values, np.full(6, 10))
+    values[name] = walk(np.random.default_rng(9), 0.99, parameters=1)[..., 0]
+    assert convergence(values, np.full(6, 10)) == before
+
+
+def test_what_is_fixed_has_no_part_in_it():
+    """Two items that are known exactly, a fixed threshold, and no variance at all."""
+    quality = np.tile([1.0, -1.0], (4, 50, 1))
+    nan = np.full((4, 50), np.nan)
+    worth = convergence({"quality": quality, "tie": np.ones((4, 50)), "variance": nan}, np.ones(2))
+    assert worth == (200.0, 1.0, "")
+
+
+def test_of_very_many_items_the_least_compared_and_the_extremes_are_watched():
+    rng = np.random.default_rng(10)
+    items = MANY_ITEMS + 500
+    quality, comparisons = rng.normal(size=(2, 4, items)), rng.integers(20, 60, items)
+    comparisons[[7, 1234]] = 0
+    quality[..., 321] += 50
+    quality[..., 2222] -= 50
+    watched = watched_items(quality, comparisons)
+    assert {7, 1234, 321, 2222} <= set(watched)
+    assert len(watched) <= 250
+    assert np.array_equal(watched, watched_items(quality, comparisons))
+    assert len(watched_items(quality[..., :MANY_ITEMS], comparisons[:MANY_ITEMS])) == MANY_ITEMS
+
+
+def test_one_watched_item_whose_chains_disagree_spoils_the_figure():
+    """And one that is not watched does not: the figure is of the watched items."""
+    quality = np.random.default_rng(11).normal(size=(4, 40, MANY_ITEMS + 1))
+    comparisons = np.full(MANY_ITEMS + 1, 30)
+    comparisons[5] = 1
+    apart = np.array([-5.0, -2.0, 2.0, 5.0])[:, None]
+    hidden = next(k for k in range(1000, 1100) if k not in watched_items(quality, comparisons))
+    for item, spoils in ((hidden, False), (5, True)):
+        spoilt = quality.copy()
+        spoilt[..., item] += apart
+        assert (convergence(values_of(spoilt), comparisons).rhat > 1.5) is spoils

@@ -13,10 +13,17 @@ from tiewise.engines.transport import Transport
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
-from tiewise.posterior.reliability import more_needed, reliability, rounded, stopping_advice
+from tiewise.posterior.reliability import (
+    more_needed,
+    reliability,
+    rounded,
+    scale_separation,
+    stopping_advice,
+)
 from tiewise.progress import no_progress
 
 ITEMS = tuple(f"item {k}" for k in range(40))
@@ -47,11 +54,26 @@ def test_draws_of_nothing_but_noise_have_no_reliability():
     assert reliability(np.zeros((10, 3))) == 0
 
 
+def test_it_is_finite_whatever_the_draws():
+    """One item, one draw of each, qualities that never differ."""
+    for shape in ((100, 1), (1, 1), (1, 5), (2, 2)):
+        assert 0 <= reliability(np.ones(shape)) <= 1
+    assert reliability(np.random.default_rng(1).normal(size=(100, 1))) == 0
+
+
+def test_the_classical_figure_is_finite_wherever_estimates_are():
+    assert scale_separation(np.array([0.3]), np.array([0.2])) == 0
+    assert scale_separation(np.zeros(4), np.zeros(4)) == 0
+    assert scale_separation(np.zeros(4), np.ones(4)) == 0
+    assert scale_separation(np.array([1.0, -1.0]), np.zeros(2)) == 1
+    assert np.isnan(scale_separation(np.array([np.inf, 0.0]), np.ones(2)))
+
+
 @pytest.mark.parametrize(
     ("prior", "comparisons"),
     everyday(
         [(prior, number) for prior in ("independent", "network") for number in (60, 200, 800)],
-        ("network", 200),
+        ("independent", 200),
     ),
 )
 def test_it_agrees_with_the_squared_correlation_of_estimate_and_truth(comparisons, prior):

@@ -7,16 +7,22 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from xarray import open_datatree
 
 from tiewise.data.counts import Counts
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
+from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.terms import Groups
 from tiewise.posterior.fit import fit
 from tiewise.posterior.results_folder import Results, Wording, read_results, write_results_folder
 from tiewise.posterior.summaries import parameters, summarise
+from tiewise.progress import no_progress
+from tiewise.randomness import as_seed_sequence
+from tiewise.workflows.analyse import analyse
 
 WORDING = Wording(question="Which farm is older?", top=3)
 
@@ -40,6 +46,61 @@ def test_results_read_again_are_the_results_that_were_written(tree, tmp_path):
     assert again.areas is None
     table = pd.read_csv(tmp_path / "out" / "parameters.csv", index_col="parameter")
     pd.testing.assert_frame_equal(table, parameters(tree))
+
+
+def test_qualities_are_centred_and_nothing_is_lost(village):
+    """Draws as the engine gave them are quality and level together."""
+    root = as_seed_sequence(4)
+    raw = Transport(draws=100, chains=8).run(village.model, root.spawn(1)[0], no_progress)
+    tree = fit(village.model, Transport(draws=100, chains=8), rng=4)
+    quality, level = (tree["posterior"][name].to_numpy() for name in ("quality", "level"))
+    assert np.allclose(quality.mean(axis=-1), 0, atol=1e-12)
+    assert np.allclose(quality + level[..., None], raw.quality, rtol=0, atol=1e-12)
+    assert level.std() > 0.01
+
+
+def test_contrasts_of_groups_are_centred_likewise():
+    counts = Counts.of(
+        ("a", "b", "c"), [0, 1, 0, 0, 1], [1, 2, 2, 1, 2], [3, 2, 1, 1, 2], [1, 2, 3, 3, 1],
+        [1, 0, 1, 0, 1], stratum=[0, 0, 0, 1, 1], strata=("p", "q"),
+    )  # fmt: skip
+    model = BradleyTerry(counts, terms=(Groups({"p": "old", "q": "young"}),))
+    raw = Transport(draws=100, chains=8).run(model, as_seed_sequence(4).spawn(1)[0], no_progress)
+    posterior = fit(model, Transport(draws=100, chains=8), rng=4)["posterior"]
+    contrast, level = posterior["contrast"], posterior["contrast_level"]
+    assert level.dims == ("chain", "draw", "group")
+    assert np.allclose(contrast.mean("item"), 0, atol=1e-12)
+    assert np.allclose(contrast + level, raw.terms["contrast"], rtol=0, atol=1e-12)
+
+
+def test_every_variable_says_what_it_is_and_in_which_unit(tmp_path):
+    """In posterior.nc, for whoever opens it without this page."""
+    judged = pd.DataFrame(
+        {
+            "user_id": ["p", "q", "r", "p", "q", "r"] * 3,
+            "item_1_id": ["a", "b", "c"] * 6,
+            "item_2_id": ["b", "c", "a"] * 6,
+            "selected_item_id": ["a", "b", "a", "b", "b", ""] * 3,
+            "state": ["selected"] * 5 + ["tied"] + ["selected"] * 5 + ["tied"] + ["selected"] * 5
+            + ["tied"],
+            "sex": ["f", "m", "m"] * 6,
+        }
+    )  # fmt: skip
+    analyse(
+        judged, tmp_path / "out", engine=Transport(draws=100, chains=8), rng=1, report=False,
+        order=True, judge_groups="sex", sharpness=True, thresholds=True,
+    )  # fmt: skip
+    with open_datatree(tmp_path / "out" / "posterior.nc", engine="h5netcdf") as stored:
+        about = {
+            f"{node.path}/{name}": variable.attrs
+            for node in stored.subtree
+            for name, variable in node.data_vars.items()
+        }
+    assert len(about) > 25
+    for name, attrs in about.items():
+        assert {"long_name", "units", "description"} <= set(attrs), name
+    assert about["/posterior/quality"]["units"] == "logits"
+    assert "centred" in about["/posterior/quality"]["description"]
 
 
 def test_the_map_is_kept(tree, tmp_path):

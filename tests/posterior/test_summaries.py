@@ -276,14 +276,17 @@ def test_warnings_speak_of_what_the_data_lack():
     )
     assert "2 items (e, f) were never compared" in text
     assert "2 sets with no comparison between them" in text
-    assert "neither ties nor circles" in text
+    assert "No answer stands against another: there is no circle" in text
 
 
 def test_chains_that_disagree_are_said_to():
     """Too few draws to have settled anything."""
     counts = Counts.of(list("ab"), [0], [1], [3], [2], [1])
     tree = fit(BradleyTerry(counts), Gibbs(draws=20, warmup=0), rng=2)
-    assert any("ask for more draws" in word for word in json.loads(tree.attrs["warnings"]))
+    (warning,) = [text for text in json.loads(tree.attrs["warnings"]) if "do not agree" in text]
+    assert "worth only" in warning
+    assert warning.endswith(tree.attrs["ess_cause"])
+    assert tree.attrs["ess_cause"].startswith("As many draws were taken as were asked for")
 
 
 def test_tables_survive_a_round_trip_through_csv(four_draws, tmp_path):

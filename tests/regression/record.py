@@ -88,8 +88,9 @@ EXPERIMENTS = ("efficiency", "scalability", "alpha", "delta", "coverage", "ties"
 
 
 def fit(file: str, *words: str, seed: int = 1) -> tuple[str, ...]:
-    """A fit whose tables go to `results`."""
-    return ("fit", file, *words, "--seed", str(seed), "--no-report", "--out", "results")
+    """A fit under the priors of then, whose tables go to `results`."""
+    then = ("--priors", "paper")
+    return ("fit", file, *words, *then, "--seed", str(seed), "--no-report", "--out", "results")
 
 
 def cases() -> dict[str, Case]:
@@ -302,11 +303,11 @@ def density_points() -> dict[str, Any]:
     import numpy as np
 
     from tiewise.data.counts import Counts
-    from tiewise.engines.hierarchical import HierarchicalPosterior
-    from tiewise.engines.hierarchical_marginal import ModeFinder
+    from tiewise.engines.preconditioners.hierarchical import HierarchicalPosterior
+    from tiewise.engines.preconditioners.hierarchical_marginal import ModeFinder
     from tiewise.geo.graph import Graph
     from tiewise.model.bradley_terry import BradleyTerry
-    from tiewise.model.quality_priors import Network
+    from tiewise.model.map_priors import Network
     from tiewise.model.scalar_priors import Exponential, InverseGamma
     from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
 
@@ -315,7 +316,7 @@ def density_points() -> dict[str, Any]:
     first, second = number % 4, (number % 4 + 1 + number // 4 % 3) % 4
     judge, answer = number // 2 % 3, (number * number + number // 7) % 3
     table = {"item": list(items), "x": [0.3, 1.0, 2.5, 2.0]}
-    prior = Network(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]))
+    prior = Network(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]), share=1)
 
     def model(terms: tuple[Any, ...] = (), *, ordered: bool = False) -> BradleyTerry:
         counts = Counts.of(

@@ -41,6 +41,13 @@ CREATE TABLE exclusions (
 	FOREIGN KEY(judge) REFERENCES judges (id)
 );
 
+CREATE TABLE fit_settings (
+	"key" VARCHAR(32) NOT NULL,
+	value TEXT NOT NULL,
+	since DATETIME NOT NULL,
+	PRIMARY KEY ("key")
+);
+
 CREATE TABLE invites (
 	id INTEGER NOT NULL,
 	code VARCHAR(64) NOT NULL,

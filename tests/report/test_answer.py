@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.handmade_results import RISK
+from support.handmade_results import GOOD, RISK
+from tiewise.criticism.verdict_parts import VerdictPart
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.report.answer import main_answer, sentence_start, top_items
 
@@ -162,10 +163,36 @@ def test_between_five_and_ten_stand_out(make_results):
     assert len(top_items(make_results([0.9, 0.1]))) == 2
 
 
-def test_the_best_chance_stands_first_and_everybody_named_is_there(make_results):
+def test_the_highest_estimate_stands_first_and_everybody_named_is_there(make_results):
+    """One order everywhere, that of the estimates, whatever the chances."""
     results = make_results([0.3, 0.65, 0.1, 0.02, 0.03, 0.04, 0.61, 0.01])
-    assert list(top_items(results)["item"]) == ["i2", "i7", "i1", "i3", "i6"]
+    assert list(top_items(results)["item"]) == [f"i{k}" for k in range(1, 8)]
     assert main_answer(results).first.startswith("Ward B and Ward G are likely")
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence", "way_out"),
+    [
+        ("answers", "The answers so far do not say which are the 2 wards with the highest risk.",
+         "More comparisons are needed"),
+        ("computation", "It cannot be said yet which are the 2 wards with the highest risk.",
+         "Fit again"),
+    ],
+)  # fmt: skip
+def test_without_a_headline_nobody_is_named_and_no_chance_is_given(
+    make_results, part, sentence, way_out
+):
+    """However large the chances, and whatever side of the average intervals are on."""
+    stop = VerdictPart("stop", "For a reason.")
+    verdict = replace(GOOD, withheld=stop.text, top=2, **{part: stop})
+    results = make_results([0.99, 0.98, 0.02, 0.01], facts={"verdict": verdict.to_dict()})
+    answer = main_answer(results)
+    assert answer.first == sentence
+    assert answer.rest[0].startswith(way_out)
+    assert "Ward" not in " ".join(answer.rest)
+    assert not any(word in " ".join(answer.rest) for word in ("certain", "average", "%"))
+    assert top_items(results).empty
+    assert not has_top_probabilities(results)
 
 
 def test_without_chances_the_highest_estimates_stand_out(make_results):

@@ -20,13 +20,14 @@ from pypdf import PdfReader
 from shapely import box
 
 from support.everyday import everyday
-from support.handmade_results import RISK, results_of, table_of
+from support.handmade_results import GOOD, RISK, results_of, table_of
 from tiewise.cli.main import main
+from tiewise.criticism.verdict_parts import VerdictPart
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError, InputWarning
 from tiewise.geo.areas import Areas
-from tiewise.model.item_context import ItemContext
+from tiewise.geo.item_context import ItemContext
 from tiewise.posterior.results_folder import Results, read_results
 from tiewise.report.answer import top_items
 from tiewise.report.briefing import MOST_CONTACTS, write_briefing, write_template
@@ -38,7 +39,7 @@ from tiewise.report.briefing_map import (
     separated_positions,
 )
 from tiewise.report.briefing_values import LOWER, UPPER, template_values
-from tiewise.text import probability_percent, probability_scale_rows, probability_words
+from tiewise.text import probability_percent, probability_scale_rows, probability_words, rank_range
 from tiewise.workflows.analyse import analyse
 from tiewise.workflows.simulate import write_simulated_study
 
@@ -157,7 +158,7 @@ def test_the_numbers_are_those_of_the_table(pdf, county):
         probability = float(row["top_k_probability"])
         line = (
             f"{row['name']} {probability_percent(probability)} {probability_words(probability)} "
-            f"{row['rank_q2.5']} to {row['rank_q97.5']} {row['comparisons']}"
+            f"{rank_range(float(row['rank_q2.5']), float(row['rank_q97.5']))} {row['comparisons']}"
         )
         assert line in text
 
@@ -415,28 +416,38 @@ def test_areas_below_the_average_are_dotted(tmp_path):
     assert svg.count("url(#below)") == 2
 
 
-@pytest.mark.parametrize(
-    ("facts", "message"),
-    [
-        ({"rhat_max": 1.2}, "Do not use: the computation has not settled."),
-        ({"ess_min": 50.0}, "Preliminary: the computation has nearly settled."),
-        ({"kind": "approximate", "engine_facts": {"health": "poor", "k_hat": 1.0}},
-         "Preliminary: a quick approximation, which fits poorly here."),
-        ({"kind": "point"}, "Preliminary: single estimates."),
-    ],
-)  # fmt: skip
-def test_a_fit_that_is_not_sound_says_so_before_anything_else(facts, message, tmp_path):
-    chances = [np.nan if facts.get("kind") == "point" else 0.9] * 6
-    text = words(written(results_of(tmp_path / "r", table_of(chances), **facts), tmp_path), 0)
-    assert message in text
-    assert text.index(message) < text.index("Which ward")
+@pytest.mark.parametrize("level", ["good", "care", "stop"])
+def test_the_verdict_stands_between_the_title_and_the_answer(level, tmp_path):
+    part = VerdictPart(level, "Something about the model.")
+    verdict = replace(GOOD, model=part, withheld="" if level != "stop" else part.text)
+    facts = {"verdict": verdict.to_dict()}
+    text = words(written(results_of(tmp_path / "r", table_of([0.9] * 6), **facts), tmp_path), 0)
+    order = [verdict.text, *(one.text for one in verdict.parts), "The answer "]
+    places = [text.index(piece) for piece in ("Which ward", *order)]
+    assert places == sorted(places)
+
+
+def test_without_a_headline_it_is_one_page_that_names_nobody(tmp_path):
+    """No name, no chance, no map and no order, on one page that is as accessible as two."""
+    stop = VerdictPart("stop", "There are fewer comparisons than items.")
+    verdict = replace(GOOD, answers=stop, withheld=stop.text)
+    results = results_of(tmp_path / "r", table_of([0.97] * 6), verdict=verdict.to_dict())
+    pdf = written(results, tmp_path)
+    assert len(PdfReader(pdf).pages) == 1
+    text = words(pdf, 0)
+    assert "The answers so far do not say which are the 5 wards with the highest risk." in text
+    assert "Do not decide anything on these results yet." in text
+    assert "Page 1 of 1" in text
+    assert not any(
+        word in text for word in ("Ward A", "97 %", "almost certain", "Chance", "Estimate")
+    )
 
 
 def test_a_point_estimate_has_intervals_and_no_chances(tmp_path):
     unknown = {"rank_q2.5": np.nan, "rank_q97.5": np.nan}
     results = results_of(tmp_path / "r", table_of([np.nan] * 9, **unknown), kind="point")
     text = words(written(results, tmp_path), 1)
-    assert "Ward A +2.00 +1.50 to +2.50 1 10" in text
+    assert "Ward A +2.00 +1.50 to +2.50 10" in text
     assert "Chance" not in text
 
 
@@ -466,7 +477,7 @@ def test_a_laplace_fit_is_called_preliminary(county, tmp_path):
         str(study / "comparisons.csv"), tmp_path / "laplace", engine=Laplace(draws=200), rng=1,
         report=False,
     )  # fmt: skip
-    assert "Preliminary: a quick approximation" in words(written(results, tmp_path), 0)
+    assert "A quick approximation, good for a first look." in words(written(results, tmp_path), 0)
 
 
 # Numbers on the map.

@@ -296,6 +296,30 @@ def test_an_older_database_is_brought_up_to_date_when_it_is_opened(empty_url, mo
     store.close()
 
 
+@pytest.mark.parametrize(("answered", "priors"), [(True, "paper"), (False, None)])
+def test_a_study_with_answers_keeps_the_priors_it_was_begun_with(
+    empty_url, monkeypatch, answered, priors
+):
+    """One without answers, and every later one, has those of its settings."""
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "tiewise.study.connection.migrate",
+            lambda connection: command.upgrade(alembic_config(connection), "0002"),
+        )
+        old = JudgeStore(empty_url)
+    judge = add_judge(old)
+    if answered:
+        add_answer(old, judge, AB, FIRST)
+    old.close()
+    store = JudgeStore(empty_url)
+    assert store.recorded_priors() == priors
+    add_answer(store, judge, CD, FIRST)
+    store.close()
+    again = JudgeStore(empty_url)
+    assert again.recorded_priors() == priors
+    again.close()
+
+
 def test_a_database_that_is_up_to_date_is_opened_without_migrating(url, monkeypatch):
     JudgeStore(url).close()
     monkeypatch.setattr("tiewise.study.connection.migrate", lambda _: pytest.fail("migrated"))

@@ -11,7 +11,8 @@ import pytest
 
 from tiewise.data.answers import ANSWERS
 from tiewise.errors import InputError
-from tiewise.study.settings import AnswerSettings, problems, read_settings
+from tiewise.model import PRIOR_SET_NAMES
+from tiewise.study.settings import PRIORS, AnswerSettings, problems, read_settings
 
 LEAST = '[study]\ntitle = "Wards"\nquestion = "Which is greener?"\n'
 
@@ -40,6 +41,15 @@ def test_the_template_is_a_study_and_says_what_the_defaults_are(tmp_path):
     assert filled.support == least.support
     assert filled.study.target == least.study.target
     assert filled.study.languages == least.study.languages
+
+
+def test_names_of_priors_are_those_of_the_command():
+    assert PRIORS == PRIOR_SET_NAMES
+    assert faults(f'{LEAST}[model]\npriors = "vague"\n') == [
+        "model.priors: 'vague'; there are default, paper"
+    ]
+    for name in PRIORS:
+        assert faults(f'{LEAST}[model]\npriors = "{name}"\n') == []
 
 
 def test_a_title_and_a_question_are_enough(tmp_path):

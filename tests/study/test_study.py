@@ -16,9 +16,11 @@ from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.data.comparisons import read_comparisons
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
-from tiewise.study.create import check_study, create_study
+from tiewise.study.connection import now
+from tiewise.study.create import check_study, create_study, study_priors
 from tiewise.study.export import comparisons, export, import_file
 from tiewise.study.judge_store import JudgeStore
+from tiewise.study.schema import fit_settings
 from tiewise.study.study import Study, next_offer
 from tiewise.study.values import Judge, Kind
 
@@ -117,6 +119,26 @@ def test_one_says_what_is_compared(tmp_path, wards):
 
 
 # Checked.
+
+
+def test_what_is_written_comes_before_what_is_recorded_and_that_before_the_default(study, store):
+    path = study.folder / "study.toml"
+    settings = path.read_text(encoding="utf-8")
+    assert '\npriors = "default"' in settings
+    assert study.priors(store) == study_priors(study.folder) == "default"
+    path.write_text(settings.replace('priors = "default"', ""), encoding="utf-8")
+    assert study_priors(study.folder) == "default"
+    with store.writing() as connection:
+        row = {"key": "priors", "value": "paper", "since": now()}
+        connection.execute(fit_settings.insert(), row)
+    assert study_priors(study.folder) == "paper"
+    path.write_text(settings, encoding="utf-8")
+    assert study_priors(study.folder) == "default"
+
+
+def test_no_database_is_made_to_name_the_priors(study):
+    assert study_priors(study.folder) == "default"
+    assert not (study.folder / "study.db").exists()
 
 
 def test_a_change_of_meaning_is_refused_only_once_there_are_answers(study, store):
@@ -260,6 +282,7 @@ def test_what_counts_is_exported_and_read_as_it_is(study, store, tmp_path):
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
         "comparisons.csv",
+        "comparisons.about.json",
         "excluded.csv",
         "items.csv",
         "judges.csv",

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from xarray import Dataset, DataTree
 
+from tiewise.criticism.verdict import Verdict
+from tiewise.criticism.verdict_parts import VerdictPart
 from tiewise.data.files import write_csv
 from tiewise.geo.areas import Areas
 from tiewise.posterior.results_folder import Results, Wording
@@ -25,6 +27,12 @@ FACTS: dict[str, Any] = {
         "tie": {"kind": "exponential", "rate": 0.01},
     },
 }  # fmt: skip
+
+GOOD = Verdict(
+    VerdictPart("good", "The computation has settled."),
+    VerdictPart("good", "The answers suffice."),
+    VerdictPart("good", "The model describes the answers."),
+)
 
 RISK = Wording(
     question="Which ward has the higher risk?", higher="higher risk", lower="lower risk",
@@ -74,4 +82,5 @@ def results_of(
             "constant_data": Dataset(coords={"item": list(table["item"])}),
         }
     )
-    return Results(folder, tree, wording, FACTS | {"items": size} | facts)
+    verdict = GOOD.to_dict() | {"top": min(wording.top, max(size - 1, 1))}
+    return Results(folder, tree, wording, FACTS | {"items": size, "verdict": verdict} | facts)

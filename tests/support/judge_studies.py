@@ -8,7 +8,8 @@ from support.reference_formulas import rao_kupper_probabilities
 from tiewise.data.counts import Counts
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread, InverseGamma
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
 
@@ -50,7 +51,7 @@ def term_log_likelihood(answers: list[JudgeAnswer], at: dict[str, np.ndarray]) -
 
 
 ANSWERS = random_answers(60)
-PATH = Network(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]))
+PATH = Network(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]), share=1)
 TABLE = {"item": list(ITEMS), "x": [0.3, 1.0, 2.5, 2.0], "kind": ["u", "v", "u", "v"]}
 TERMS = {
     "none": (),

@@ -12,7 +12,8 @@ from tiewise.engines.transport import Transport
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network, QualityPrior
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import QualityPrior
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, random_pairs
 from tiewise.posterior.fit import fit
@@ -23,7 +24,8 @@ WORDS = np.array(["first", "tie", "second"], object)
 
 
 def network(wards: int) -> Network:
-    return Network(Graph.from_areas(Areas.synthetic(wards, rng=3)))
+    """The prior of the paper on a made-up county: these tests are about judges, not about maps."""
+    return Network(Graph.from_areas(Areas.synthetic(wards, rng=3)), share=1.0)
 
 
 def honest(

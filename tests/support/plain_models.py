@@ -11,7 +11,8 @@ from support.reference_formulas import repeated, tally
 from tiewise.data.counts import Counts
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Covariance, Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Covariance, Independent
 from tiewise.model.scalar_priors import (
     Exponential,
     Fixed,
@@ -26,7 +27,7 @@ ANSWERS = repeated(
     (0, 1, 3, 1, 1), (1, 2, 2, 2, 1), (2, 3, 1, 1, 2), (0, 3, 1, 0, 1), (0, 2, 2, 1, 0)
 )
 DECIDED = [row for row in ANSWERS if row[2] != "tie"]
-PATH = Network(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]))
+PATH = Network(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]), share=1)
 ROOT = np.random.default_rng(2).normal(size=(4, 2))
 PRIORS = {
     "independent": (Independent(), np.eye(4)),

@@ -23,7 +23,8 @@ from tiewise.data.counts import Counts
 from tiewise.engines.base import Engine
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Covariance, Independent, Network
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Covariance, Independent
 from tiewise.model.scalar_priors import (
     Exponential,
     Fixed,
@@ -36,7 +37,7 @@ from tiewise.model.scalar_priors import (
 from tiewise.progress import no_progress
 
 ITEMS = ("a", "b", "c")
-LANE = Network(Graph.from_edges([("a", "b"), ("b", "c")]))
+LANE = Network(Graph.from_edges([("a", "b"), ("b", "c")]), share=1)
 ROOT = np.array([[1.0, 0.2], [-0.5, 0.8], [0.3, -1.1]])
 FLAT = Covariance(ROOT @ ROOT.T, ITEMS)
 

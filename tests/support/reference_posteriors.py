@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.random import SeedSequence
 from scipy import stats
 
+from support.prior_sets import PAPER
 from support.reference_formulas import LEVEL, assert_normal_scores, monte_carlo_error
 from tiewise.data.comparisons import read_comparisons
 from tiewise.engines.base import Engine
@@ -36,7 +37,7 @@ def _scores(
     """z of every mean by the combined Monte Carlo error of both runs; correlation of the draws."""
     comparisons = read_comparisons(real(f"data/{name}-comparisons.csv"))
     gold = pd.read_csv(real(f"gold/{name}.csv"), dtype={"item": str})
-    model = BradleyTerry(comparisons.counts(), prior)
+    model = BradleyTerry(comparisons.counts(), prior, **PAPER)
     draws = engine.run(model, SeedSequence(2), no_progress)
     centred = draws.quality - draws.quality.mean(axis=-1, keepdims=True)
     table = np.concatenate([draws.tie[..., None], draws.variance[..., None], centred], axis=-1)

@@ -258,7 +258,7 @@ def test_tables_are_those_of_the_command(app, ada, judged, tmp_path):
     packed = zipfile.ZipFile(io.BytesIO(ada.get("/watch/download/export.zip").content))
     names = sorted(path.name for path in (tmp_path / "x").iterdir())
     assert sorted(packed.namelist()) == names
-    assert len(names) == 6
+    assert len(names) == 7
     for name in names:
         expected = (tmp_path / "x" / name).read_bytes()
         answer = ada.get(f"/watch/download/{name}")

@@ -6,6 +6,7 @@ import html
 import json
 import re
 import time
+from array import array
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
@@ -16,6 +17,8 @@ from support.form_browser import Visitor
 from support.judging import add_answer, add_judge
 from support.site import copy_study, edited, with_database
 from support.snapshots import add_snapshot, body, judge_row
+from tiewise.criticism.verdict import Verdict
+from tiewise.criticism.verdict_parts import VerdictPart
 from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.geo.areas import Areas
 from tiewise.pairing.policies import OrderedPair
@@ -34,13 +37,21 @@ from tiewise.web.researcher import charts, choropleth, wording
 from tiewise.web.researcher.estimates import (
     ItemEstimate,
     connectedness,
+    early_sentence,
     item_estimates,
     least_compared,
     sort_estimates,
     top_and_bottom,
 )
 from tiewise.web.researcher.forecast import Forecast, daily_rate, forecast, forecast_sentence
-from tiewise.web.researcher.history import MISSING, SnapshotHistory, evenly_spaced, history_scale
+from tiewise.web.researcher.history import (
+    MISSING,
+    HistoryFrame,
+    SnapshotHistory,
+    evenly_spaced,
+    history_scale,
+    without_superseded,
+)
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 AB, BC = OrderedPair("a", "b"), OrderedPair("b", "c")
@@ -56,8 +67,8 @@ def days(*counts: int) -> list[DayCount]:
 
 def row(key: int = 0, **other) -> ItemEstimate:
     made = {
-        "key": key, "item": str(key), "name": f"ward {key}", "group": "", "rank": key + 1,
-        "rank_low": 1, "rank_high": 9, "median": 0.0, "low": -0.5, "high": 0.5, "sd": 0.25,
+        "key": key, "item": str(key), "name": f"ward {key}", "group": "", "position": key + 1,
+        "rank_low": 1, "rank_high": 9, "estimate": 0.0, "low": -0.5, "high": 0.5, "sd": 0.25,
         "top": 0.5, "comparisons": 10, "part": 0,
     }  # fmt: skip
     return ItemEstimate(**made | other)
@@ -201,6 +212,17 @@ def test_the_highest_comes_first_and_names_that_are_shared_have_their_id(tmp_pat
     )
     assert [one.name for one in result] == ["Mill (2)", "Mill (1)", "Kiln"]
     assert [one.key for one in result] == [1, 0, 2]
+    assert [one.position for one in result] == [1, 2, 3]
+
+
+def test_the_order_is_that_of_means_as_in_the_report(tmp_path):
+    """Medians of nearly equal items may lie the other way round."""
+    items = studied(("1", "Mill"), ("2", "Kiln"))
+    values = body(["1", "2"], [0.2, 0.1], mean=[0.1, 0.2], rank_low=[1, 1], rank_high=[2, 1])
+    result = item_estimates(values, Study(tmp_path, None, items))
+    assert [(one.name, one.estimate, one.could_be) for one in result] == [
+        ("Kiln", 0.2, "1"), ("Mill", 0.1, "1 to 2"),
+    ]  # fmt: skip
 
 
 def test_a_side_is_taken_only_by_the_whole_interval():
@@ -219,16 +241,31 @@ def test_a_short_list_is_shown_whole():
     assert [len(part) for part in top_and_bottom([row(k) for k in range(17)])] == [10, 5]
 
 
+@pytest.mark.parametrize(
+    ("comparisons", "words"),
+    [
+        (1, "Too early to read: there is 1 judgement for 3 wards."),
+        (2, "Too early to read: there are 2 judgements for 3 wards."),
+        (3, ""), (4, ""),
+    ],
+)  # fmt: skip
+def test_before_one_judgement_for_each_item_it_is_too_early(comparisons, words):
+    result = early_sentence(comparisons, 3, ("ward", "wards"), on_map=True)
+    assert result.startswith(words)
+    assert bool(result) == bool(words)
+
+
 def test_tables_are_ordered_as_their_headings_say():
     rows = [
-        row(0, name="b", rank=1, median=0.3, sd=0.1, comparisons=5),
-        row(1, name="A", rank=2, median=0.1, sd=0.3, comparisons=4),
-        row(2, name="c", rank=2, median=0.2, sd=0.2, comparisons=6),
+        row(0, name="b", position=1, estimate=0.3, sd=0.1, comparisons=5),
+        row(1, name="A", position=3, estimate=0.1, sd=0.3, comparisons=4),
+        row(2, name="c", position=2, estimate=0.2, sd=0.2, comparisons=6),
     ]
     result = {
-        by: [one.key for one in sort_estimates(rows, by)] for by in ("rank", "name", "uncertainty")
+        by: [one.key for one in sort_estimates(rows, by)]
+        for by in ("position", "name", "uncertainty")
     }
-    assert result == {"rank": [0, 2, 1], "name": [1, 0, 2], "uncertainty": [1, 2, 0]}
+    assert result == {"position": [0, 2, 1], "name": [1, 0, 2], "uncertainty": [1, 2, 0]}
     assert [one.key for one in sort_estimates(rows, "comparisons")] == [1, 0, 2]
 
 
@@ -293,11 +330,51 @@ def test_a_picture_of_the_past_is_small_and_in_the_order_of_the_study(store):
     add_snapshot(store, body(["b", "a"], [0.5, -0.5]), comparisons=12)
     add_snapshot(store, body(["a", "b", "c"], [1.234, -2.0, 0.766]), comparisons=30)
     first, last = SnapshotHistory(store, ["a", "b", "c"]).frames()
-    assert list(first.median) == [-50, 50, MISSING]
-    assert list(last.median) == [123, -200, 77]
+    assert list(first.estimate) == [-50, 50, MISSING]
+    assert list(last.estimate) == [123, -200, 77]
     assert (first.comparisons, last.comparisons) == (12, 30)
     assert list(last.sd) == [25, 25, 25]
-    assert history_scale([first, last]) == (2.0, 0.25)
+
+
+def test_items_that_nobody_had_compared_are_known_at_every_moment(store):
+    """In the order of the study; an item that the snapshot lacks is not among them."""
+    add_snapshot(store, body(["b", "a"], [0.5, -0.5], comparisons=[0, 3]), comparisons=3)
+    (frame,) = SnapshotHistory(store, ["a", "b", "c"]).frames()
+    assert frame.uncompared == {1}
+
+
+def frame_of(estimate: list[float], sd: list[float], uncompared: set[int] = frozenset()):
+    values = (array("h", [round(100 * value) for value in part]) for part in (estimate, sd))
+    return HistoryFrame(1, NOON, 20, 0.5, *values, frozenset(uncompared))
+
+
+def test_a_replay_is_scaled_by_its_last_moment():
+    """The first knew nothing, with a standard deviation of 320: that must not bleach the last."""
+    first, last = frame_of([9.0, -9.0], [320.0, 320.0]), frame_of([1.0, -1.5], [0.5, 0.4])
+    assert history_scale([first, last]) == (1.5, 2 * 0.5)
+
+
+def test_neither_an_outlier_nor_an_item_without_comparisons_sets_the_scale_of_a_replay():
+    plain = frame_of([1.0, -1.0, 0.5, 1.0, -0.5], [0.5] * 5)
+    odd = frame_of([1.0, -1.0, 0.5, 1.0, -30.0], [0.5, 0.5, 0.5, 0.5, 300.0])
+    silent = frame_of([1.0, -1.0, 0.5, 1.0, -9.0], [0.5, 0.5, 0.5, 0.5, 300.0], {4})
+    assert history_scale([plain]) == history_scale([silent]) == (1.0, 1.0)
+    assert history_scale([odd]) == (2.5, 2.5)  # and not 30 and 600
+    assert history_scale([]) == (1.0, 1.0)
+
+
+def test_reliability_does_not_double_back_when_a_judge_is_left_out():
+    """250 judgements become 200: what was known from more than 200 is superseded."""
+    points = [(50, 0.3), (190, 0.6), (230, 0.7), (250, 0.65), (200, 0.75), (240, 0.8)]
+    kept = without_superseded(points)
+    assert kept == [(50, 0.3), (190, 0.6), (200, 0.75), (240, 0.8)]
+    line = charts.reliability_plot(kept, 0.8).line
+    across = [float(point.split(",")[0]) for point in line.split()]
+    assert across == sorted(set(across))
+
+
+def test_of_two_moments_with_as_many_judgements_the_later_counts():
+    assert without_superseded([(10, 0.2), (10, 0.3)]) == [(10, 0.3)]
 
 
 def test_a_snapshot_that_was_thinned_out_is_not_replayed(store):
@@ -315,11 +392,36 @@ def test_a_snapshot_that_was_thinned_out_is_not_replayed(store):
 
 
 def test_the_highest_is_red_the_lowest_blue_and_the_average_pale():
-    rows = [row(0, median=2.0), row(1, median=0.0), row(2, median=-2.0), row(3, median=1.0)]
+    rows = [row(0, estimate=2.0), row(1, estimate=0.0), row(2, estimate=-2.0), row(3, estimate=1.0)]
     result = choropleth.quality_layer(rows, lower="safe", higher="risky")
     assert [result.fill(str(k)) for k in range(3)] == ["#67001f", "#f7f7f7", "#053061"]
     assert result.ends == (("safe", "−2.0"), ("average", "0"), ("risky", "+2.0"))
     assert result.fill("elsewhere") == "#d9dce1"
+
+
+def test_an_outlier_does_not_bleach_the_rest_of_the_map():
+    rows = [row(k, estimate=value) for k, value in enumerate([1.0, -1.0, 0.8, -0.6, 40.0])]
+    result = choropleth.quality_layer(rows, lower="safe", higher="risky")
+    assert result.fill("4") == "#67001f"
+    assert result.fill("0") not in ("#67001f", "#f7f7f7")
+    assert result.ends[2] == ("risky", "+2.5 or more")
+
+
+def test_small_estimates_that_are_unsure_stay_pale():
+    """Were the largest of them the darkest, noise would look like a finding."""
+    noise = [row(0, estimate=0.1, sd=1.0), row(1, estimate=-0.1, sd=1.0)]
+    sure = [row(0, estimate=0.1, sd=0.01), row(1, estimate=-0.1, sd=0.01)]
+    pale, dark = (
+        choropleth.quality_layer(rows, lower="", higher="").fill("0") for rows in (noise, sure)
+    )
+    assert dark == "#67001f"
+    assert int(pale[3:5], 16) > 200  # nearly white
+
+
+def test_an_item_that_nobody_compared_does_not_set_the_scale_of_estimates():
+    rows = [row(0, estimate=1.0), row(1, estimate=-1.0), row(2, estimate=1.9, comparisons=0)]
+    result = choropleth.quality_layer(rows, lower="", higher="")
+    assert result.ends[2] == ("", "+1.0 or more")
 
 
 def test_uncertainty_and_thin_coverage_are_both_dark():
@@ -374,7 +476,7 @@ def test_the_tie_curve_has_its_band_around_it():
 
 
 def test_intervals_are_drawn_on_one_scale_with_the_average_in_the_middle():
-    rows = [row(0, low=0.0, high=2.0, median=1.0), row(1, low=-1.0, high=1.0, median=0.0)]
+    rows = [row(0, low=0.0, high=2.0, estimate=1.0), row(1, low=-1.0, high=1.0, estimate=0.0)]
     result = charts.interval_bars(rows)
     assert result["0"] == (60.0, 60.0, 90.0)
     assert result["1"] == (30.0, 60.0, 60.0)
@@ -526,7 +628,7 @@ def test_what_is_new_comes_in_the_parts_that_the_page_has(app, study, researcher
     forecast_sentence = re.search(r"data-drawn>(.*?)</script>", visitor.answer.text, re.S)[1]
     drawn = json.loads(forecast_sentence)
     assert [len(fills) for fills in drawn["fills"].values()] == [12, 12]
-    assert drawn["figures"][0][3] == 1.0
+    assert drawn["figures"][0][2] == 1.0
 
 
 def test_a_change_of_phase_is_news(app, study, researcher):
@@ -620,7 +722,7 @@ def test_items_are_ordered_by_links(app, study, researcher):
             if "data-row" in forecast_sentence
         ]
 
-    assert order("rank") == order("nonsense") == [str(k) for k in range(12)]
+    assert order("position") == order("nonsense") == [str(k) for k in range(12)]
     assert order("comparisons") == [str(k) for k in reversed(range(12))]
     names = [study.items[item].name for item in ids]
     assert order("name") == [str(names.index(name)) for name in sorted(names, key=str.casefold)]
@@ -659,8 +761,8 @@ def test_frames_are_in_the_order_of_time_and_of_the_study(app, study, researcher
     pictured(app.state.site.store, study)
     frames = researcher().get("/watch/history.json").json()
     assert [frame["comparisons"] for frame in frames] == [5, 20]
-    assert frames[0]["median"] == [300] + [0] * 11
-    assert frames[1]["median"][0] == 100
+    assert frames[0]["estimate"] == [300] + [0] * 11
+    assert frames[1]["estimate"][0] == 100
 
 
 def test_before_the_first_picture_every_page_says_so(researcher, app):
@@ -671,6 +773,207 @@ def test_before_the_first_picture_every_page_says_so(researcher, app):
     link = f"/shared/{app.state.site.researcher_store.make_token(TokenPurpose.SHARE)}"
     visitor.get(link)
     assert "nothing to see yet" in text(visitor)
+
+
+# Too early to read, and never compared.
+
+
+def never(study: Study, *compared: int) -> dict[str, list[int]]:
+    """Counts of comparisons, 0 but for these items."""
+    return {"comparisons": [2 if k in compared else 0 for k in range(len(study.items))]}
+
+
+def early_picture(store: JudgeStore, study: Study) -> int:
+    """Seven judgements about twelve wards, five of which nobody compared."""
+    values = body(list(study.items), np.linspace(1, -1, 12), **never(study, *range(7)))
+    return add_snapshot(store, values, comparisons=7)
+
+
+@pytest.fixture
+def partner(app) -> Callable[[], Visitor]:
+    """Somebody who opens a link to share."""
+
+    def come() -> Visitor:
+        visitor = Visitor(app)
+        token = app.state.site.researcher_store.make_token(TokenPurpose.SHARE)
+        visitor.get(f"/shared/{token}")
+        return visitor
+
+    return come
+
+
+@pytest.fixture
+def early(app, study) -> int:
+    return early_picture(app.state.site.store, study)
+
+
+def hatched(visitor: Visitor) -> list[list[int]]:
+    """The numbers of the areas that are hatched, for each map."""
+    groups = re.findall(r"data-hatches>(.*?)</g>", visitor.answer.text, re.S)
+    return [[int(k) for k in re.findall(r'href="#a(\d+)"', group)] for group in groups]
+
+
+def test_areas_never_compared_are_hatched_on_every_map_and_named(app, study, researcher):
+    counts = never(study, *(k for k in range(12) if k not in (2, 9)))
+    pictured(app.state.site.store, study, **counts)
+    visitor = researcher()
+    for path, maps in (("/watch", 2), ("/watch/items", 1), ("/watch/history", 2)):
+        visitor.get(path)
+        assert hatched(visitor) == [[2, 9]] * maps, path
+        assert text(visitor).count("not compared yet ( 2 )") == maps
+        assert visitor.answer.text.count('fill="url(#hatch') == 2 * maps  # areas, and key
+    silent = [study.items[item].name for item in list(study.items)[2:10:7]]
+    visitor.get("/watch")
+    for name in silent:
+        pattern = rf"<title>{re.escape(html.escape(name))}: [^<]*\(not compared yet; its estimate"
+        assert re.search(pattern, visitor.answer.text)
+    visitor.get("/watch/items")
+    for name in silent:
+        assert f"{name} not compared yet" in text(visitor)
+
+
+def test_hatching_makes_nothing_paler_where_dark_is_less_sure(app, study, researcher):
+    """The pattern for estimates has a veil; that for uncertainty and coverage has none."""
+    pictured(app.state.site.store, study, **never(study, *range(11)))
+    visitor = researcher()
+    visitor.get("/watch")
+    page = visitor.answer.text
+    veiled, bare = (
+        "fill-opacity" in re.search(rf'<pattern id="{name}" .*?</pattern>', page)[0]
+        for name in ("hatch", "hatch-bare")
+    )
+    assert (veiled, bare) == (True, False)
+    drawn = re.findall(r'data-map="(\w+)".*?class="hatches" fill="url\(#([\w-]+)\)"', page, re.S)
+    assert drawn == [("quality", "hatch"), ("doubt", "hatch-bare")]
+
+
+def test_a_map_where_all_were_compared_has_no_hatching(app, study, researcher):
+    pictured(app.state.site.store, study)
+    visitor = researcher()
+    visitor.get("/watch")
+    assert hatched(visitor) == [[], []]
+    keys = [about for _, about in visitor.page.tags if "data-hatch-key" in about]
+    assert len(keys) == 2
+    assert all("hidden" in about for about in keys)
+
+
+def muted(visitor: Visitor) -> bool:
+    (around,) = (about for _, about in visitor.page.tags if "data-figures" in about)
+    return "early" in around["class"].split()
+
+
+def test_the_overview_of_a_few_judgements_is_muted_and_ranks_nothing(early, study, researcher):
+    visitor = researcher()
+    visitor.get("/watch")
+    assert muted(visitor)
+    shown = text(visitor)
+    assert "Too early to read: there are 7 judgements for 12 areas" in shown
+    assert "Highest" not in shown
+    assert "Compared so far 7 of 12 areas have been compared" in shown
+    assert not any(about.get("class") == "ranked" for _, about in visitor.page.tags)
+    assert "too early for an estimate" in visitor.answer.text
+    assert not re.search(r"<title>[^<]*: [+−]\d", visitor.answer.text)
+
+
+def test_partners_of_a_few_judgements_see_a_muted_map_and_no_order(early, study, partner):
+    visitor = partner()
+    assert muted(visitor)
+    shown = text(visitor)
+    assert "Too early to read: there are 7 judgements for 12 areas" in shown
+    assert "From higher to lower" not in shown
+    assert "Not compared yet: 5 areas" in shown
+    assert not any(about.get("class") == "ranked" for _, about in visitor.page.tags)
+    listed = shown.split("Compared so far")[1]
+    names = sorted((item.name for item in list(study.items.values())[:7]), key=listed.index)
+    assert names == sorted(names)  # by name: no order of estimates
+
+
+def test_items_of_a_few_judgements_come_by_name_unless_asked_otherwise(early, researcher):
+    visitor = researcher()
+    visitor.get("/watch/items")
+    assert "Estimates, by name Too early to read" in text(visitor)
+    visitor.get("/watch/items?by=position")
+    assert "Estimates, highest first Too early to read" in text(visitor)
+
+
+def test_with_a_judgement_for_each_item_the_order_is_there(app, study, researcher):
+    add_snapshot(
+        app.state.site.store, body(list(study.items), np.linspace(1, -1, 12)), comparisons=12
+    )
+    visitor = researcher()
+    visitor.get("/watch")
+    assert not muted(visitor)
+    assert "Too early" not in text(visitor)
+    assert "From the highest to the lowest" in text(visitor)
+
+
+def test_what_is_new_unmutes_the_overview(early, app, study, researcher):
+    """The script gets what it needs: the part without a sentence, and data that say so."""
+    visitor = researcher()
+
+    def fresh() -> tuple[str, str]:
+        visitor.get("/watch/fresh?after=0")
+        part = re.search(r'data-part="early">(.*?)</div>', visitor.answer.text, re.S)[1]
+        drawn = re.search(r"data-drawn>(.*?)</script>", visitor.answer.text, re.S)[1]
+        return part.strip(), json.loads(drawn)["early"]
+
+    part, sentence = fresh()
+    assert sentence in part
+    assert sentence.startswith("Too early")
+    pictured(app.state.site.store, study)
+    until = time.monotonic() + 20
+    while fresh() != ("", ""):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_frames_say_which_were_too_early_and_what_nobody_had_compared(
+    early, app, study, researcher
+):
+    pictured(app.state.site.store, study)
+    visitor = researcher()
+    first, last = visitor.get("/watch/history.json").json()
+    assert first["early"].startswith("Too early to read: there are 7 judgements")
+    assert first["uncompared"] == [7, 8, 9, 10, 11]
+    assert (last["early"], last["uncompared"]) == ("", [])
+    visitor.get(f"/watch/history?at={first['id']}")
+    (ranked,) = (about for _, about in visitor.page.tags if "data-ranked" in about)
+    assert "hidden" in ranked
+    assert muted(visitor)
+
+
+def test_without_a_map_dots_come_when_there_is_something_to_rank(tmp_path):
+    (tmp_path / "list.csv").write_text("name\n" + "\n".join("abcdefgh"), encoding="utf-8")
+    study = create_study(tmp_path / "posters", question="Which?", items=tmp_path / "list.csv")
+    app = make_app(study, study.store(), secret="k" * 40)
+    researchers = app.state.site.researcher_store
+    who = researchers.add_researcher("Ada")
+    link = f"/sign-in/{researchers.make_token(TokenPurpose.SIGN_IN, researcher=who)}"
+    visitor = Visitor(app)
+    visitor.get(link)
+    visitor.send(link)
+    values = body(list(study.items), np.linspace(1, -1, 8), **never(study, 0, 1, 2, 3))
+    for comparisons, dots in ((7, 0), (8, 4)):
+        add_snapshot(app.state.site.store, values, comparisons=comparisons)
+        until = time.monotonic() + 20
+        while f"From {comparisons} judgements" not in text(visitor):
+            assert time.monotonic() < until
+            visitor.get("/watch")
+        classes = [about["class"] for tag, about in visitor.page.tags if tag == "g"]
+        assert classes.count("unmeasured") == dots
+        assert ("Too early to read" in text(visitor)) == (not dots)
+
+
+@pytest.mark.parametrize("withheld", [None, "", "All answers are ties."])
+def test_an_order_that_the_verdict_withholds_has_no_highest(app, study, partner, withheld):
+    """A snapshot of an earlier version has no verdict; the page is there all the same."""
+    part = VerdictPart("stop" if withheld else "good", withheld or "Well.")
+    verdict = Verdict(part, part, part, withheld or "", 5).to_dict()
+    pictured(app.state.site.store, study, **({} if withheld is None else {"verdict": verdict}))
+    shown = text(partner())
+    note = "All answers are ties. No area can be called the highest yet."
+    assert (note in shown) == bool(withheld)
+    assert "From higher to lower" in shown
 
 
 # Partners.

@@ -19,8 +19,9 @@ from support.everyday import everyday
 from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
+from tiewise.geo.item_context import ItemContext
 from tiewise.model.build import build_model
-from tiewise.model.item_context import ItemContext
+from tiewise.model.prior_sets import prior_set_name
 from tiewise.pairing.policies import OrderedPair
 from tiewise.pairing.state import PairingState
 from tiewise.posterior.fit import fit
@@ -223,6 +224,18 @@ def test_the_picture_is_what_tiewise_fit_finds(study, store):
     assert result.comparisons == 400
 
 
+@pytest.mark.parametrize("name", ["default", "paper"])
+def test_the_picture_has_the_priors_of_the_study(study, store, name):
+    path = study.folder / "study.toml"
+    path.write_text(path.read_text().replace('priors = "default"', f'priors = "{name}"'))
+    study = Study.open(study.folder)
+    tell(study, store, 30)
+    one = live(study, store)
+    renewed(one)
+    assert one.model is not None
+    assert prior_set_name(one.model.to_dict()) == name
+
+
 def test_the_body_of_a_snapshot_has_the_keys_that_pages_read(study, store):
     tell(study, store, 200)
     body = renewed(live(study, store)).body
@@ -232,7 +245,7 @@ def test_the_body_of_a_snapshot_has_the_keys_that_pages_read(study, store):
     )  # fmt: skip
     assert set(body) == {
         "items", *along, "top_of", "parts", "tie", "tie_curve", "variance", "answers", "judges",
-        "reliability", "engine", "kind", "cautions",
+        "reliability", "engine", "kind", "cautions", "verdict",
     }  # fmt: skip
     assert all(len(body[key]) == 20 for key in along)
     assert sorted(body["items"], key=int) == sorted(study.items, key=int)

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import html
 import json
-import random
-import re
-import subprocess
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import uvicorn
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
 from support.browser import is_wide, violations
-from support.crowd_client import Browser as Judge
-from support.crowd_client import sign_up
+from support.simulated_judges import answers, crowd, link_in, meanwhile
 from support.site import free_port, running
 from support.snapshots import add_snapshot, body, judge_row
 from tiewise.geo.areas import Areas
@@ -49,9 +41,12 @@ class Site:
         self.study, self.store, self.url = study, store, url
         self.researcher_store, self.ids = ResearcherStore(store), list(study.items)
 
-    def picture(self, highest: int, *, comparisons: int = 20, **other) -> None:
-        """A new picture in which this item is the highest."""
+    def picture(
+        self, highest: int, *, comparisons: int = 20, never: tuple[int, ...] = (), **other
+    ) -> None:
+        """A new picture in which this item is the highest, and those of `never` uncompared."""
         median = [2.0 if k == highest else -2.0 * k / 100 for k in range(len(self.ids))]
+        other["comparisons"] = [0 if k in never else 10 for k in range(len(self.ids))]
         rows = [judge_row("judge-0"), judge_row("judge-1", flags=[FLAG])]
         add_snapshot(
             self.store, body(self.ids, median, **other), comparisons=comparisons,
@@ -97,35 +92,9 @@ def site(tmp_path) -> Iterator[Site]:
     )
     with served(study) as url:
         result = Site(study, store, url)
-        result.picture(3, comparisons=10, reliability=0.4)
+        result.picture(3, comparisons=15, reliability=0.4)
         result.picture(0)
         yield result
-
-
-@pytest.fixture
-def sit(browser) -> Iterator[Callable[..., Page]]:
-    """Somebody sits down at a browser of their own; what it complains of fails the test."""
-    open_: list[BrowserContext] = []
-    complaints: list[str] = []
-
-    def bad(message) -> bool:
-        expected = "net::ERR" in message.text or "status of 401" in message.text
-        return message.type in ("error", "warning") and not expected
-
-    def down(**looks: object) -> Page:
-        context = browser.new_context(**({"viewport": DESK} | looks))
-        open_.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console", lambda message: complaints.append(message.text) if bad(message) else None
-        )
-        return page
-
-    yield down
-    for context in open_:
-        context.close()
-    assert complaints == []
 
 
 @pytest.fixture
@@ -153,6 +122,22 @@ def fills(page: Page, map_: str = "quality") -> dict[str, str]:
         map_,
     )
     return result
+
+
+def hatched(page: Page) -> list[str]:
+    """The items whose areas are hatched, the same on both maps."""
+    result: list[list[str]] = page.evaluate(
+        """() => [...document.querySelectorAll("[data-map]")].map((map) => {
+           const there = [...map.querySelectorAll("[data-hatches] use")]
+             .map((area) => area.getAttribute("href"));
+           return [...map.querySelectorAll("[data-k]")]
+             .filter((area) => there.includes(area.getAttribute("href")))
+             .map((area) => area.dataset.k);
+        })"""
+    )
+    one, other = result
+    assert one == other
+    return one
 
 
 # Every page, as axe sees it.
@@ -305,7 +290,7 @@ def test_the_past_is_replayed_on_the_map_and_in_the_list(watch, site):
     now = fills(page)
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator("[data-when]")).to_contain_text("10 judgements, reliability 0.40")
+    expect(page.locator("[data-when]")).to_contain_text("15 judgements, reliability 0.40")
     first = page.locator("[data-list] tbody tr").first
     expect(first).to_contain_text(site.study.items[site.ids[3]].name)
     assert fills(page)["3"] == "rgb(103,0,31)"  # the darkest red
@@ -316,13 +301,59 @@ def test_the_past_is_replayed_on_the_map_and_in_the_list(watch, site):
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
+def test_moments_that_were_too_early_are_muted_in_a_replay(watch, site):
+    """Ten judgements for twelve wards, three of them not compared; then enough of all."""
+    site.picture(5, comparisons=10, never=(2, 7, 9))
+    site.picture(0, comparisons=21)
+    page = watch("/watch/history")
+    expect(page.get_by_role("slider")).to_be_visible()
+    ranked, note = page.locator("[data-ranked]"), page.locator("[data-early]")
+    expect(ranked).to_be_visible()
+    expect(note).to_be_hidden()
+    assert hatched(page) == []
+    page.get_by_role("slider").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(note).to_contain_text("10 judgements for 12 areas")
+    expect(ranked).to_be_hidden()
+    expect(page.locator("[data-hatch-key]").first).to_contain_text("not compared yet (3)")
+    assert hatched(page) == ["2", "7", "9"]
+    assert violations(page) == []
+    page.locator("[data-map=quality] [data-k='7']").click()
+    expect(page.locator("[data-details]")).to_contain_text("too early to say")
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("slider").focus()
+    page.keyboard.press("ArrowRight")
+    expect(ranked).to_be_visible()
+    expect(note).to_be_hidden()
+    assert hatched(page) == []
+
+
+def test_an_open_page_follows_what_is_compared(watch, site):
+    """Hatching goes where the first comparison comes, and comes back where it is taken out."""
+    site.picture(0, comparisons=11, never=(4, 6))
+    page = watch()
+    expect(page.locator(".note.early")).to_be_visible()
+    assert hatched(page) == ["4", "6"]
+    assert violations(page) == []
+    site.picture(0, comparisons=30, never=(6,))
+    expect(page.locator(".note.early")).to_have_count(0)
+    assert hatched(page) == ["6"]
+    expect(page.locator("[data-figures].early")).to_have_count(0)
+    expect(page.locator(".ranked")).to_be_visible()
+    page.locator("[data-map=quality] [data-k='6']").click()
+    expect(page.locator("[data-details]")).to_contain_text("borrowed from its neighbours")
+    site.picture(0, comparisons=29, never=(4, 6))
+    expect(page.locator(".age")).to_contain_text("From 29 judgements")
+    assert hatched(page) == ["4", "6"]
+
+
 def test_without_scripts_everything_is_there_to_read(watch, site):
     page = watch(java_script_enabled=False)
     expect(page.locator(".age")).to_contain_text("From 20 judgements")
     expect(page.locator("[data-map=quality]")).to_be_visible()
     page.goto(f"{site.url}/watch/history")
     expect(page.get_by_role("slider")).to_be_hidden()
-    page.get_by_role("link", name="10 judgements").click()
+    page.get_by_role("link", name="15 judgements").click()
     expect(page.locator("[data-list] tbody tr").first).to_contain_text(
         site.study.items[site.ids[3]].name
     )
@@ -337,65 +368,15 @@ def test_without_scripts_everything_is_there_to_read(watch, site):
 # A whole study: nobody's hand but the researcher's, the judges' and the site's own worker.
 
 
-def link_in(server: subprocess.Popen[str]) -> str:
-    """The one-time link that `tiewise serve` printed."""
-    while line := server.stdout.readline():
-        if result := re.search(r"http://\S+/sign-in/[0-9a-f]{32}", line):
-            return result[0]
-    raise AssertionError("no link to sign in was printed")
-
-
-async def answers(url: str, prefers: Callable[[str, str], str], count: int) -> None:
-    """A judge who signs up and answers so many pairs, by the names of the two."""
-    judge = Judge("127.0.0.1", int(url.rpartition(":")[2]))
-    await sign_up(judge)
-    for _ in range(count):
-        page = await judge.ask("GET", "/pair")
-        names = [
-            html.unescape(result)
-            for result in re.findall(
-                r"id=\"(?:left|right)-name\".*?<bdi>(.*?)</bdi>", page.text, re.S
-            )
-        ]
-        sent = page.form("/answer") | {"outcome": prefers(*names)}
-        assert (await judge.ask("POST", "/answer", sent)).status == 303
-    judge.close()
-
-
-def by_truth(truth: Mapping[str, float], rng: random.Random) -> Callable[[str, str], str]:
-    """Answers as the model has them, with ties (δ = 0.3)."""
-
-    def prefers(left: str, right: str) -> str:
-        gap = truth[left] - truth[right]
-        up, down = 1 / (1 + np.exp(0.3 - gap)), 1 / (1 + np.exp(0.3 + gap))
-        point = rng.random()
-        return "left" if point < up else "right" if point < up + down else "tie"
-
-    return prefers
-
-
-async def crowd(url: str, truth: Mapping[str, float], judges: int, count: int) -> None:
-    rng = random.Random()
-    await asyncio.gather(
-        *(answers(url, by_truth(truth, rng), count) for _ in range(judges))
-    )  # fmt: skip
-
-
-def meanwhile(work: Coroutine[Any, Any, None]) -> None:
-    """In a thread of its own: the browser has a loop in this one."""
-    with ThreadPoolExecutor(1) as hands:
-        hands.submit(asyncio.run, work).result()
-
-
-def medians(page: Page) -> np.ndarray:
+def estimates(page: Page) -> np.ndarray:
     message = json.loads(page.locator("[data-part=data] [data-drawn]").text_content())
-    return np.array([figures[3] for figures in message["figures"]])
+    return np.array([figures[2] for figures in message["figures"]])
 
 
 def picture_of(page: Page, comparisons: int) -> np.ndarray:
     """What the overview shows once it is made from so many judgements."""
     expect(page.locator(".age")).to_contain_text(f"{comparisons} judgements", timeout=FITTING)
-    return medians(page)
+    return estimates(page)
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from scipy.stats import chi2
 from support.form_browser import Visitor
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
-from tiewise.model.item_context import ItemContext
-from tiewise.model.quality_priors import Network
+from tiewise.geo.item_context import ItemContext
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth
 from tiewise.study.create import create_study

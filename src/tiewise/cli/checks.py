@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,16 +14,26 @@ from tiewise.cli.options import (
     ITEM_FILES,
     MODEL,
     columns,
+    engine,
     progress_bar,
     read_context,
     scalar_priors,
+    ties,
 )
 from tiewise.cli.study import DATABASE, is_study, to_fit
 from tiewise.errors import InputError
 
+if TYPE_CHECKING:
+    from tiewise.criticism.model_comparison import LeftOut
+
+LEAVE_OUT = click.option(
+    "--leave-out", type=click.Choice(["judgement", "judge"]), default="judgement",
+    show_default=True, help="what is left out and predicted: one judgement, or all of a judge",
+)  # fmt: skip
 FIT_OPTIONS = (
-    "areas", "id_", "edges", "names", "matrix", "prior", "reach", "variance", "variance_prior",
-    "tie_prior", "no_ties", "first", "second", "chosen", "tie_column", "judge", "database",
+    "areas", "id_", "edges", "names", "matrix", "priors", "prior", "reach", "share", "variance",
+    "variance_prior", "tie_prior", "ties", "first", "second", "chosen", "tie_column", "judge",
+    "drop_invalid", "database",
 )  # fmt: skip
 
 
@@ -62,7 +74,7 @@ def judges(source: str, **options: Any) -> None:
             assessment = assess_judges(
                 judgements, **shared, context=read_context(options), columns=columns(options),
                 progress=progress,
-                prior=options["prior"], reach=options["reach"], ties=not options["no_ties"],
+                prior=options["prior"], reach=options["reach"], ties=ties(options),
                 **scalar_priors(options),
             )  # fmt: skip
     print_judges(assessment.judges, assessment.items, assessment.reliability)
@@ -84,6 +96,7 @@ def _results(folder: str, options: dict[str, Any]) -> Any:
 
     spellings = {"id_": "id", "tie_column": "tie"}
     names = [spellings.get(key, key) for key in FIT_OPTIONS if options[key]]
+    names += ["no_ties"] if options["ties"] is False else []
     flags = [f"--{name.replace('_', '-')}" for name in names]
     if flags:
         raise InputError(
@@ -96,6 +109,8 @@ def _results(folder: str, options: dict[str, Any]) -> Any:
 def _to_fit(source: str, options: dict[str, Any]) -> tuple[object, dict[str, Any]]:
     if is_study(source):
         return to_fit(source, dict.fromkeys(("question", "higher", "lower", "noun")) | options)
+    if is_results(source):
+        raise InputError(f"{source} holds results already; give the file of judgements or a study")
     if Path(source).is_dir():
         raise InputError(
             f"{source} is neither a study (no study.toml) nor a results folder (no posterior.nc); "
@@ -130,24 +145,92 @@ def scrutinise(folder: str) -> None:
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR DIR ...")
+@LEAVE_OUT
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--out", help="file for the table; default: comparison.csv in the current folder")
 @click.option("--force", is_flag=True, help="overwrite what is there")
-def compare(folders: tuple[str, ...], out: str | None, force: bool) -> None:
+def compare(
+    folders: tuple[str, ...], leave_out: LeftOut, seed: int, out: str | None, force: bool
+) -> None:
     """Say which of several fits of the same judgements predicts best.
 
-    Each DIR is a results folder. Models are compared by leave-one-out (PSIS-LOO).
+    Each DIR is a results folder. Models are compared by leave-one-out (PSIS-LOO); where judges are
+    known, standard errors are clustered by judge.
     """
     from tiewise.criticism.model_comparison import compare_results
     from tiewise.posterior.results_folder import read_results
     from tiewise.report.criticism_terminal import print_comparison
 
     place = Path(out or "comparison.csv")
+    if place.is_dir():
+        raise InputError(f"{place} is a folder; name a file in it (--out)")
     if place.exists() and not force:
         raise InputError(f"{place} is there already; name another (--out), or overwrite (--force)")
-    comparison = compare_results([read_results(folder) for folder in folders])
+    results = [read_results(folder) for folder in folders]
+    with progress_bar() as progress:
+        comparison = compare_results(results, leave_out=leave_out, rng=seed, progress=progress)
     comparison.write(place)
     print_comparison(comparison)
     click.echo(f"Table in {place}")
 
 
-COMMANDS = (judges, scrutinise, compare)
+@click.command()
+@click.argument("source", metavar="FILE_OR_DIR")
+@ITEM_FILES
+@COLUMNS
+@MODEL
+@LEAVE_OUT
+@click.option("--draws", type=click.IntRange(100), help="so many draws of each model")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--out", help="folder for the tables; default: nothing is written")
+@click.option("--force", is_flag=True, help="overwrite what is there")
+@DATABASE
+@click.pass_context
+def models(context: click.Context, /, source: str, **options: Any) -> None:
+    """Try several models of the judgements, and recommend one.
+
+    FILE_OR_DIR is a file of judgements or the folder of a study. Tried are, as far as they can be:
+    a model without ties, a prior that knows of neighbours, thresholds and sharpness of judges, and
+    the order of a pair. Each is fitted, compared and checked; the simplest within one standard
+    error of the best is recommended, with the command that fits it.
+    """
+    from tiewise.report.criticism_terminal import print_candidates
+    from tiewise.workflows.compare_models import compare_models
+
+    out = options["out"]
+    judgements, options = _to_fit(source, options)
+    with progress_bar() as progress:
+        compared = compare_models(
+            judgements, out, context=read_context(options), columns=columns(options),
+            engine=engine("transport", options["draws"]), rng=options["seed"],
+            leave_out=options["leave_out"], force=options["force"], progress=progress,
+            prior=options["prior"], reach=options["reach"], ties=ties(options),
+            **scalar_priors(options),
+        )  # fmt: skip
+    print_candidates(compared.table, compared.sentences, _fit_command(context, compared.options))
+    if out:
+        click.echo(f"Tables in {out}")
+
+
+def _fit_command(context: click.Context, options: Mapping[str, Any]) -> str:
+    """The command that fits a model with these options, with what was typed for all models."""
+    typed = ["tiewise", "fit", context.params["source"]]
+    without = {"out", "force", "leave_out", *options}
+    if "prior" in options:
+        without |= {"reach", "share", "matrix"}
+    for option in context.command.params:
+        name = str(option.name)
+        source = context.get_parameter_source(name)
+        if name in without or not isinstance(option, click.Option):
+            continue
+        if source is click.core.ParameterSource.COMMANDLINE:
+            value = context.params[name]
+            flags = [option.opts[0]] if value is not False else [option.secondary_opts[0]]
+            typed += flags if isinstance(value, bool) else [*flags, str(value)]
+    for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        typed += [flag] if value is True else [flag, str(value)]
+    return shlex.join(typed)
+
+
+COMMANDS = (judges, scrutinise, compare, models)

@@ -15,9 +15,12 @@ from tiewise.cli.options import (
     WORDS,
     columns,
     engine,
+    hint_higher,
+    hint_name,
     progress_bar,
     read_context,
     scalar_priors,
+    ties,
     words,
 )  # fmt: skip
 from tiewise.cli.study import DATABASE, is_study, to_fit
@@ -33,7 +36,16 @@ from tiewise.errors import InputError
 @MODEL
 @with_terms
 @click.option("--engine", type=click.Choice(list(ENGINES)), default="transport", show_default=True)
-@click.option("--draws", type=click.IntRange(100), help="how many draws to keep, over all chains")
+@click.option(
+    "--draws",
+    type=click.IntRange(100),
+    help="so many draws, over all chains; default: as many as are enough",
+)
+@click.option(
+    "--ess",
+    type=click.IntRange(0),
+    help="sample on until draws are worth so many; default: 400; with --draws 0, which is off",
+)
 @click.option("--seed", type=click.IntRange(0), help="the same seed gives the same results")
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="k of 'top k'")
 @WORDS
@@ -56,6 +68,8 @@ def fit(file: str, **options: Any) -> None:
     if is_study(file):
         source, options = to_fit(file, options)
     context = read_context(options)
+    hint_name(context, options)
+    hint_higher(options["question"], options["higher"])
     with progress_bar() as progress:
         results = analyse(
             source,
@@ -63,6 +77,7 @@ def fit(file: str, **options: Any) -> None:
             context=context,
             engine=engine(options["engine"], options["draws"]),
             rng=options["seed"],
+            ess=0 if options["ess"] is None and options["draws"] else options["ess"],
             wording=Wording(top=options["top"], source=Path(file).name, **words(options)),
             columns=columns(options),
             report=not options["no_report"],
@@ -71,7 +86,7 @@ def fit(file: str, **options: Any) -> None:
             progress=progress,
             prior=options["prior"],
             reach=options["reach"],
-            ties=not options["no_ties"],
+            ties=ties(options),
             **scalar_priors(options),
             **terms(options),
         )
@@ -96,8 +111,10 @@ def report(folder: str, **options: Any) -> None:
     from tiewise.report.html import rewrite_report
 
     top = {"top": options["top"]} if options["top"] is not None else {}
+    results = read_results(folder)
+    hint_higher(options["question"], options["higher"], results.wording)
     with progress_bar() as progress:
-        page = rewrite_report(read_results(folder), progress=progress, **words(options), **top)
+        page = rewrite_report(results, progress=progress, **words(options), **top)
     click.echo(f"Report in {page}")
 
 
@@ -125,8 +142,10 @@ def briefing(folder: str | None, **options: Any) -> None:
         return
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'.", ctx=click.get_current_context())
+    results = read_results(folder)
+    hint_higher(options["question"], options["higher"], results.wording)
     place = write_briefing(
-        read_results(folder), title=options["title"], organisation=options["organisation"],
+        results, title=options["title"], organisation=options["organisation"],
         contacts=options["contact"], template=options["template"], out=options["out"],
         force=options["force"], **words(options),
     )  # fmt: skip

@@ -11,12 +11,13 @@ import click
 
 from tiewise.engines import engine_class
 from tiewise.errors import InputError
-from tiewise.model import QUALITY_PRIORS
+from tiewise.model import PRIOR_SET_NAMES, QUALITY_PRIORS
 from tiewise.text import some_names
 
 if TYPE_CHECKING:
     from tiewise.engines.base import Engine
-    from tiewise.model.item_context import ItemContext
+    from tiewise.geo.item_context import ItemContext
+    from tiewise.posterior.results_folder import Wording
     from tiewise.progress import Progress
 
 Command = Callable[..., Any]
@@ -48,27 +49,54 @@ ITEM_FILES = combine(
     click.option("--matrix", help="table with the matrix of a covariance or precision prior"),
 )
 
+DROP_INVALID = click.option(
+    "--drop-invalid", is_flag=True,
+    help="leave out, and count, rows that are no pair: an item with itself, or a missing one",
+)  # fmt: skip
+
 COLUMNS = combine(
     click.option("--first", help="column with the first item, where the format is not known"),
     click.option("--second", help="column with the second item"),
     click.option("--chosen", help="column with the id of the chosen item"),
     click.option("--tie", "tie_column", help="column that flags ties (1/0, yes/no)"),
     click.option("--judge", help="column with the judge"),
+    DROP_INVALID,
 )
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
 
+PRIORS = click.option(
+    "--priors",
+    type=click.Choice(PRIOR_SET_NAMES),
+    help="all priors at once: the default, or those of the paper",
+)
+
 MODEL = combine(
+    PRIORS,
     click.option(
         "--prior",
         type=click.Choice(list(QUALITY_PRIORS)),
         help="default: network where neighbours are known",
     ),
     click.option("--reach", type=POSITIVE, help="reach of the distance prior, in metres"),
+    click.option(
+        "--share",
+        type=click.FloatRange(0, 1),
+        help="hold the share of the network in its prior at this value; default: inferred",
+    ),
     click.option("--variance", type=POSITIVE, help="hold the variance of qualities at this value"),
-    click.option("--variance-prior", help="'inverse-gamma(0.01, 0.01)' or 'half-normal(2)'"),
-    click.option("--tie-prior", help="such as 'exponential(0.01)', 'gamma(2, 3)', 'fixed(0.5)'"),
-    click.option("--no-ties", is_flag=True, help="leave tied judgements out and model none"),
+    click.option(
+        "--variance-prior", help="'half-normal(2)' (default), or 'inverse-gamma(0.01, 0.01)'"
+    ),
+    click.option(
+        "--tie-prior", help="'half-normal(1)' (default), 'gamma(2, 3)', 'fixed(0.5)' and others"
+    ),
+    click.option(
+        "--ties/--no-ties",
+        default=None,
+        help="model ties though nobody called one, or leave tied judgements out; default: by what "
+        "the judgements hold",
+    ),
 )
 
 
@@ -82,7 +110,7 @@ WORDS = combine(
 
 def read_context(options: dict[str, Any]) -> ItemContext:
     """Map, neighbours, names and matrix, read; repairs and islands of the map are printed."""
-    from tiewise.model.item_context import ItemContext
+    from tiewise.geo.item_context import ItemContext
 
     context = ItemContext.read(
         areas=options["areas"], id=options["id_"], name=options["name"], group=options["group"],
@@ -91,6 +119,32 @@ def read_context(options: dict[str, Any]) -> ItemContext:
     )  # fmt: skip
     _echo_map_notes(context)
     return context
+
+
+def hint_name(context: ItemContext, options: dict[str, Any]) -> None:
+    """Name the column of the map that could hold names, where nothing else gives them."""
+    if context.areas is None or options["names"] or not context.areas.name_columns:
+        return
+    best, *others = context.areas.name_columns
+    more = f" (or {some_names(others, 3)})" if others else ""
+    click.echo(
+        f"Hint: the map has no column 'name', so that areas go by their ids; --name {best!r}{more} "
+        "would show names",
+        err=True,
+    )
+
+
+def hint_higher(question: str | None, higher: str | None, earlier: Wording | None = None) -> None:
+    """Ask what a high quality means, where only the question is known."""
+    from tiewise.posterior.results_folder import Wording
+
+    usual = Wording()
+    if question and not higher and (earlier or usual).higher == usual.higher:
+        click.echo(
+            f"Hint: results will speak of {usual.higher!r}; say what it means to be chosen, "
+            "such as --higher 'higher risk'",
+            err=True,
+        )
 
 
 def _echo_map_notes(context: ItemContext) -> None:
@@ -113,28 +167,38 @@ def words(options: dict[str, Any]) -> dict[str, Any]:
     return {key: text for key, text in texts.items() if text}
 
 
-def columns(options: dict[str, Any]) -> dict[str, str]:
-    """The columns of the file that the options name."""
+def columns(options: dict[str, Any]) -> dict[str, Any]:
+    """How the options say that the file is read: its columns, and rows that are no pair."""
     named = {key: options[key] for key in ("first", "second", "chosen", "judge")}
-    return {k: v for k, v in (named | {"tie": options["tie_column"]}).items() if v is not None}
+    named |= {"tie": options["tie_column"], "drop_invalid": options["drop_invalid"] or None}
+    return {key: value for key, value in named.items() if value is not None}
 
 
 def scalar_priors(options: dict[str, Any]) -> dict[str, Any]:
-    """The priors of variance and threshold that the options ask for."""
+    """The priors that the options ask for: those of a set, and single ones in place of its own."""
+    from tiewise.model.prior_sets import prior_set
     from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, Fixed
 
     if options["variance"] is not None and options["variance_prior"] is not None:
         raise InputError("--variance holds the variance fixed; leave out --variance-prior")
-    if options["no_ties"] and options["tie_prior"] is not None:
+    if options["ties"] is False and options["tie_prior"] is not None:
         raise InputError("--no-ties models no ties; leave out --tie-prior")
-    priors: dict[str, Any] = {}
+    priors: dict[str, Any] = dict(prior_set(options["priors"])) if options["priors"] else {}
     if options["variance"] is not None:
         priors["variance"] = Fixed(options["variance"])
     if options["variance_prior"] is not None:
         priors["variance"] = _prior("--variance-prior", options["variance_prior"], VARIANCE_PRIORS)
     if options["tie_prior"] is not None:
         priors["tie"] = _prior("--tie-prior", options["tie_prior"], TIE_PRIORS)
+    if options["share"] is not None:
+        priors["share"] = options["share"]
     return priors
+
+
+def ties(options: dict[str, Any]) -> bool | None:
+    """Whether ties are modelled; who names a prior of the threshold wants one."""
+    asked: bool | None = options["ties"]
+    return True if asked is None and options["tie_prior"] is not None else asked
 
 
 def _prior(option: str, words: str, kinds: Any) -> Any:

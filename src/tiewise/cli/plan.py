@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from tiewise.cli.options import MAP, POSITIVE, progress_bar, read_context
+from tiewise.cli.options import (
+    DROP_INVALID,
+    MAP,
+    POSITIVE,
+    PRIORS,
+    progress_bar,
+    read_context,
+)
 from tiewise.cli.study import DATABASE, is_study, opened
 from tiewise.errors import InputError
 from tiewise.pairing import POLICIES
 
 if TYPE_CHECKING:
     from tiewise.data.counts import Counts
-    from tiewise.model.item_context import ItemContext
+    from tiewise.geo.item_context import ItemContext
     from tiewise.planning.design import StudyDesign
     from tiewise.planning.plan import Plan
 
@@ -35,12 +42,14 @@ SPREAD_HELP = (
     "--from", "source", metavar="DIR_OR_FILE",
     help="a study that runs, or a file of its judgements: how many more does it need?",
 )  # fmt: skip
+@DROP_INVALID
 @click.option("--judges", type=int, help="how many judges there will be")
 @click.option("--per-judge", type=int, help="comparisons that each of them makes")
 @click.option("--knows", type=int, help="of how many groups a judge knows the items; default: all")
 @click.option("--tie-tendency", type=float, help="threshold δ; 0: no ties  [default: 0.5]")
 @click.option("--ties", type=float, help="instead: share of random pairs that are called equal")
 @click.option("--spread", type=POSITIVE, help=SPREAD_HELP.format(*BETTER))
+@PRIORS
 @click.option("--policy", type=click.Choice(tuple(POLICIES)), help="which pairs are shown")
 @click.option("--skip", type=float, help="share of pairs that are skipped  [default: 0]")
 @click.option("--reliability", type=float, help="how reliable it is to be  [default: 0.8]")
@@ -112,6 +121,8 @@ def _read_design(options: dict[str, Any]) -> tuple[StudyDesign, float]:
         key: options[key] for key in ("judges", "per_judge", "policy", "reliability", "knows")
         if options[key] is not None
     }  # fmt: skip
+    if options["priors"] is not None:
+        values["prior_set"] = options["priors"]
     _refuse_from(options)
     spread = SPREAD if options["spread"] is None else options["spread"]
     reliability = values.pop("reliability", 0.8)
@@ -135,7 +146,8 @@ def _refuse_from(options: dict[str, Any]) -> None:
 
 
 def _tie(options: dict[str, Any], known: _Items, spread: float) -> float:
-    from tiewise.model.quality_priors import Independent, Network
+    from tiewise.model.map_priors import Network
+    from tiewise.model.quality_priors import Independent
     from tiewise.planning.design import TIE, tie_for_share
 
     if options["tie_tendency"] is not None and options["ties"] is not None:
@@ -165,7 +177,7 @@ def _read_items(options: dict[str, Any]) -> _Items:
     if source is not None and is_study(source):
         return _read_study(source, options)
     context = read_context(options | {"names": None, "matrix": None})
-    before = None if source is None else _counts(source)
+    before = None if source is None else _counts(source, drop_invalid=options["drop_invalid"])
     if options["items"] is not None:
         items = tuple(str(k + 1) for k in range(options["items"]))
     else:
@@ -174,10 +186,13 @@ def _read_items(options: dict[str, Any]) -> _Items:
     return _Items(items, context, groups, before, _default_ties(before))
 
 
-def _counts(path: str) -> Counts:
+def _counts(path: str, *, drop_invalid: bool) -> Counts:
     from tiewise.data.comparisons import read_comparisons
 
-    return read_comparisons(path).counts().pooled()
+    comparisons = read_comparisons(path, drop_invalid=drop_invalid)
+    if comparisons.left_out:
+        click.echo(f"{path}: {comparisons.left_out_note}", err=True)
+    return comparisons.counts().pooled()
 
 
 def _default_ties(before: Counts | None) -> dict[str, Any]:
@@ -191,7 +206,7 @@ def _read_study(folder: str, options: dict[str, Any]) -> _Items:
     if options["areas"] or options["edges"]:
         raise InputError(f"{folder} has a map of its own, if any; leave --areas and --edges out")
     with opened(folder, options["database"]) as (study, store):
-        judgements = comparisons(store)
+        judgements, priors = comparisons(store), study.priors(store)
     recipe, settings = study.fit_inputs(), study.settings
     map_file = {"areas": str(recipe.areas), "id_": recipe.id} if recipe.areas else {}
     context = read_context(options | map_file | {"names": None, "matrix": None})
@@ -199,7 +214,7 @@ def _read_study(folder: str, options: dict[str, Any]) -> _Items:
     groups = tuple(study.items[item].group if item in study.items else "" for item in items)
     defaults = {
         "per_judge": settings.study.target, "policy": settings.pairing.policy,
-        "reliability": settings.study.reliability, "ties": recipe.ties,
+        "reliability": settings.study.reliability, "ties": recipe.ties, "prior_set": priors,
     }  # fmt: skip
     counts = judgements.counts().pooled()
     return _Items(items, context, groups if study.groups else None, counts, defaults)

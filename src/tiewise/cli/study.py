@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tiewise.cli.options import DROP_INVALID, ties
 from tiewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def to_fit(folder: str, options: dict[str, Any]) -> tuple[Comparisons, dict[str,
 
     with opened(folder, options["database"]) as (study, store):
         judgements, excluded = comparisons(store), ResearcherStore(store).excluded()
+        options = options | {"priors": options["priors"] or study.priors(store)}
         if options.get("judge_groups") and not options["judges"]:
             options = options | {"judges": judge_columns(study, store)}
     if excluded:
@@ -65,9 +67,9 @@ def to_fit(folder: str, options: dict[str, Any]) -> tuple[Comparisons, dict[str,
     if recipe.areas and not options["edges"] and not options["areas"]:
         settings |= {"areas": str(recipe.areas), "id_": recipe.id}
     known = {key: options[key] or value for key, value in settings.items()}
-    # Where judges could not call a tie, there is none to model.
-    no_ties = options["no_ties"] or not (recipe.ties or options["tie_prior"])
-    return judgements, options | known | {"no_ties": no_ties}
+    # Where judges could call a tie, that nobody did is information; where not, there is none.
+    asked = ties(options)
+    return judgements, options | known | {"ties": recipe.ties if asked is None else asked}
 
 
 def _judges(number: int) -> str:
@@ -105,7 +107,8 @@ def new(folder: str, id_: str | None, **options: Any) -> None:
 @DATABASE
 def check(folder: str, database: str | None) -> None:
     """Say what is wrong with the study in DIR, key by key."""
-    from tiewise.study.create import check_study
+    from tiewise.model.prior_sets import describe_prior_set
+    from tiewise.study.create import check_study, study_priors
 
     problems = check_study(folder, database)
     for problem in problems:
@@ -114,6 +117,7 @@ def check(folder: str, database: str | None) -> None:
         raise InputError(
             f"{len(problems)} thing{'s'[: len(problems) > 1]} to mend in {folder}, as said above"
         )
+    click.echo(f"Priors: {describe_prior_set(study_priors(folder, database))}.")
     click.echo(f"All is well. Start it with: tiewise serve {folder}")
 
 
@@ -174,13 +178,14 @@ def export(folder: str, out: str | None, database: str | None) -> None:
 @click.command("import")
 @FOLDER
 @click.argument("file")
+@DROP_INVALID
 @DATABASE
-def import_(folder: str, file: str, database: str | None) -> None:
+def import_(folder: str, file: str, drop_invalid: bool, database: str | None) -> None:
     """Bring judgements in FILE, from elsewhere, into the study in DIR."""
     from tiewise.study.export import import_file
 
     with opened(folder, database) as (study, store):
-        number = import_file(study, store, file)
+        number = import_file(study, store, file, drop_invalid=drop_invalid)
     click.echo(f"{number} judgements brought into {folder}")
 
 

@@ -22,14 +22,25 @@ from tiewise.criticism.judge_influence import (
     QualitySummary,
     influence,
     leave_each_judge_out,
+    own_answers,
+    refuse_unknown_strata,
 )
 from tiewise.criticism.judge_statistics import judge_statistics
 from tiewise.criticism.leave_own_out import GaussianPosterior
-from tiewise.data.answers import TIE
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable, fitted_judgements
-from tiewise.posterior.predictions import PosteriorDraws, replicate_answers, tail_probability
+from tiewise.posterior.judgement_record import (
+    JudgementRecord,
+    JudgementTable,
+    fitted_judgements,
+    fitted_judgements_by_stratum,
+)
+from tiewise.posterior.predictions import (
+    PosteriorDraws,
+    has_strata,
+    replicate_answers,
+    tail_probability,
+)
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike, as_seed
 
@@ -64,15 +75,17 @@ def judge_fit(
     own: JudgementTable,
     rng: Generator,
     *,
+    stratum: Integers | None = None,
     replicates: int = REPLICATES,
 ) -> JudgeFit:
     """Infit and outfit of a judge's answers under the posterior of all the other judges.
 
     Both are 1 on average for a judge who follows the model, and p-values are uniform then:
-    expectations and replicates both come from the posterior without the judge.
+    expectations and replicates both come from the posterior without the judge. `stratum` is that
+    of each answer, in a model that has any.
     """
     draws = _resample(without, replicates, rng)
-    probability = draws.answer_probabilities(own.left, own.right)
+    probability = draws.answer_probabilities(own.left, own.right, stratum)
     mean, variance = _score_moments(probability.mean(axis=1))
     answers = np.vstack([own.answer[None, :], replicate_answers(probability, rng)])
     square = (1 - answers / 2 - mean) ** 2
@@ -114,6 +127,7 @@ def judge_table(
     seed = as_seed(rng)
     known = JudgementRecord.from_tree(tree) if record is None else record
     record = _check_judges(known)
+    refuse_unknown_strata(model, record)
     draws = PosteriorDraws.from_tree(tree)
     gaussian = GaussianPosterior.from_draws(draws.quality, draws.tie)
     excluded = np.zeros(len(record.judges), bool)
@@ -132,16 +146,14 @@ def _fit_and_influence(
     progress: Progress,
 ) -> pd.DataFrame:  # fmt: skip
     """Infit, outfit and influence of every judge who compared something."""
-    judgements, items = record.compared, model.items
-    if model.fixed_tie == 0:
-        judgements = judgements.where(judgements.answer != TIE)
+    items, answers = model.items, dict(own_answers(record, ties=model.fixed_tie != 0))
     generator, rows = default_rng([seed, 11]), dict[str, Any]()
     for without in leave_each_judge_out(model, tree, record, rng=seed):
         progress("judges", len(rows), len(record.judges))
-        own = judgements.where(judgements.judge == without.judge)
+        own = answers[without.judge]
         moved = influence(whole, QualitySummary.from_draws(without.draws, without.weight))
         rows[record.judges[without.judge]] = {
-            **judge_fit(without, own, generator)._asdict(),
+            **judge_fit(without, own.table, generator, stratum=own.stratum)._asdict(),
             "influence": moved.shift, "most_moved": items[moved.item], "most_moved_by": moved.most,
             "ranks_moved": moved.moved, "k_hat": without.k_hat, "refitted": without.refitted,
         }  # fmt: skip
@@ -202,11 +214,12 @@ def item_fit(tree: DataTree, *, draws: int = ITEM_DRAWS, rng: RNGLike = 1) -> pd
 
 def _item_misfit(tree: DataTree, items: int, draws: int, rng: Generator) -> tuple[Floats, Floats]:
     """Infit and outfit (draws, 2, items) of the observed answers, and of replicated ones."""
-    table = fitted_judgements(tree)
+    table = fitted_judgements_by_stratum(tree) if has_strata(tree) else fitted_judgements(tree)
+    stratum = table.judge if has_strata(tree) else None
     observed: list[Floats] = []
     replicated: list[Floats] = []
     for part in PosteriorDraws.from_tree(tree, draws).batches(len(table.left)):
-        probability = part.answer_probabilities(table.left, table.right)
+        probability = part.answer_probabilities(table.left, table.right, stratum)
         mean, variance = _score_moments(probability)
         replicates = replicate_answers(probability, rng)
         for answer, out in ((table.answer[None, :], observed), (replicates, replicated)):

@@ -2,7 +2,7 @@
 
 A draw's weight is the inverse of the likelihood of the judge's own answers. Pareto smoothing (PSIS)
 shows whether such weights can be trusted: k-hat up to 0.7. Where it is higher the model is fitted
-again without the judge.
+again without the judge. Terms of the judge's own (sharpness, threshold) are then those of anybody.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from xarray import DataTree
 
-from tiewise.data.answers import TIE
+from tiewise.criticism.judge_likelihood import (
+    OwnAnswers,
+    forget_judge,
+    has_own_terms,
+    judge_log_likelihood,
+)
+from tiewise.data.answers import FIRST, SECOND, TIE
+from tiewise.data.counts import Counts
+from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.fit import TRUSTED_K, fit, make_engine
 from tiewise.posterior.judgement_record import JudgementRecord
@@ -25,6 +33,8 @@ from tiewise.randomness import RNGLike, as_seed_sequence
 Floats = NDArray[np.float64]
 
 REFIT_DRAWS = 2000
+TERM_DRAWS = 1000
+"""Draws used of a model whose judges have terms of their own: each takes an integral."""
 
 
 class PosteriorWithoutJudge(NamedTuple):
@@ -35,6 +45,31 @@ class PosteriorWithoutJudge(NamedTuple):
     weight: Floats
     k_hat: float
     refitted: bool
+
+
+def own_answers(record: JudgementRecord, *, ties: bool) -> Iterator[tuple[int, OwnAnswers]]:
+    """The answers of each judge, judge by judge; those of a model without `ties` are decided."""
+    table, stratum = record.compared, record.compared_stratum
+    used = np.ones(len(table.answer), bool) if ties else table.answer != TIE
+    for judge in np.unique(table.judge[used]):
+        rows = used & (table.judge == judge)
+        own = np.zeros(rows.sum(), np.int64) if stratum is None else stratum[rows]
+        yield int(judge), OwnAnswers(table.where(rows), own)
+
+
+def refuse_unknown_strata(model: BradleyTerry, record: JudgementRecord) -> None:
+    """Refuse a model with strata whose record does not say to which each judgement belongs."""
+    if len(model.counts.strata) > 1 and record.stratum is None:
+        raise InputError(
+            "these results do not say whose terms a judgement falls under; give the file of "
+            "judgements, or fit it again"
+        )
+
+
+def posterior_draws(tree: DataTree) -> PosteriorDraws:
+    """The draws of a fit, or as many of them as integrals over judges' terms allow."""
+    draws = PosteriorDraws.from_tree(tree)
+    return PosteriorDraws.from_tree(tree, TERM_DRAWS) if has_own_terms(draws) else draws
 
 
 def leave_each_judge_out(
@@ -49,25 +84,18 @@ def leave_each_judge_out(
 
     Weights are used up to a k-hat of `trusted`: 0 fits again for every judge, infinity never does.
     """
-    draws = PosteriorDraws.from_tree(tree)
+    draws = posterior_draws(tree)
     seeds = as_seed_sequence(rng).generate_state(max(len(record.judges), 1))
-    table = record.compared
-    if model.fixed_tie == 0:
-        table = table.where(table.answer != TIE)
-    for judge in np.unique(table.judge):
-        own = table.where(table.judge == judge)
-        log_likelihood = np.concatenate([
-            part.log_probability(own.left, own.right, own.answer).sum(axis=1)
-            for part in draws.batches(len(own.left))
-        ])  # fmt: skip
-        weight, k_hat = pareto_smoothed(-log_likelihood)
+    for judge, own in own_answers(record, ties=model.fixed_tie != 0):
+        weight, k_hat = pareto_smoothed(-judge_log_likelihood(draws, own))
+        seed = int(seeds[judge])
         if k_hat <= trusted:
-            yield PosteriorWithoutJudge(int(judge), draws, weight, k_hat, False)
+            without = forget_judge(draws, own, np.random.default_rng([seed, 19]))
+            yield PosteriorWithoutJudge(judge, without, weight, k_hat, False)
             continue
-        others = np.arange(max(len(record.judges), 1)) != judge
-        refit = _refit(model, record, others, int(seeds[judge]))
+        refit = refit_without(model, record, judge, seed)
         equal = np.full(len(refit), 1 / len(refit))
-        yield PosteriorWithoutJudge(int(judge), refit, equal, k_hat, True)
+        yield PosteriorWithoutJudge(judge, refit, equal, k_hat, True)
 
 
 def pareto_smoothed(log_weight: Floats) -> tuple[Floats, float]:
@@ -82,21 +110,42 @@ def pareto_smoothed(log_weight: Floats) -> tuple[Floats, float]:
     return weight / weight.sum(), float(k_hat) if np.isfinite(k_hat) else np.inf
 
 
-def _refit(
-    model: BradleyTerry, record: JudgementRecord, judges: NDArray[np.bool_], seed: int
+def refit_without(
+    model: BradleyTerry, record: JudgementRecord, judge: int, seed: int
 ) -> PosteriorDraws:
+    """Draws of the model fitted again without a judge."""
     engine = make_engine("transport", draws=REFIT_DRAWS)
+    others = np.arange(max(len(record.judges), 1)) != judge
     return PosteriorDraws.from_tree(
-        fit(restrict_to_judges(model, record, judges), engine, rng=seed)
+        fit(restrict_to_judges(model, record, others), engine, rng=seed)
     )
 
 
 def restrict_to_judges(
     model: BradleyTerry, record: JudgementRecord, judges: NDArray[np.bool_]
 ) -> BradleyTerry:
-    """The same model of the judgements of these judges alone."""
-    counts = record.counts(model.items, judges)
+    """The same model of the judgements of these judges alone.
+
+    Strata of the others stay, without answers: terms of theirs are those of anybody.
+    """
+    table, stratum = record.compared, record.compared_stratum
+    rows = judges[table.judge]
+    table = table.where(rows)
+    counts = Counts.of(
+        model.items, table.left, table.right,
+        *(table.answer == code for code in (FIRST, SECOND, TIE)),
+        stratum=None if stratum is None else stratum[rows], strata=model.counts.strata,
+        ordered=model.counts.ordered,
+    )  # fmt: skip
     return replace(model, counts=counts.without_ties() if model.fixed_tie == 0 else counts)
+
+
+def without_terms(model: BradleyTerry) -> BradleyTerry:
+    """The same model with one quality for all and one threshold: strata and sides together."""
+    if not model.terms:
+        return model
+    pooled = model.counts.pooled()
+    return replace(model, counts=replace(pooled, ordered=False).over(model.items), terms=())
 
 
 # The change in the results.

@@ -1,25 +1,29 @@
-"""Model comparison by leave-one-out cross-validation (PSIS-LOO).
+"""Models of the same judgements compared by how well they predict what they have not seen.
 
-A judgement is left out by weighting draws. All judgements of one pair (and stratum) with one answer
-have the same weights, so each such row is computed once and repeated as often as it occurs; there
-is never a matrix of draws by judgements.
+Answers of one judge resemble each other, so that differences are no more certain than as many
+independent judges make them: where judges are known, standard errors are clustered by judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from xarray import DataArray, DataTree
 
-from tiewise.data.counts import Counts
+from tiewise.criticism.leave_one_judge_out import JudgeScores, leave_one_judge_out
+from tiewise.criticism.leave_one_out import data_digest, leave_one_out, scores_by_judge
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
-from tiewise.posterior.predictions import PosteriorDraws
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.posterior.fit import TRUSTED_K
+from tiewise.progress import Progress, no_progress
+from tiewise.randomness import RNGLike
+from tiewise.text import one_line
 
 if TYPE_CHECKING:
     from arviz_stats.utils import ELPDData
@@ -27,129 +31,26 @@ if TYPE_CHECKING:
     from tiewise.posterior.results_folder import Results
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+LeftOut = Literal["judgement", "judge"]
 
-MAX_DRAWS = 2000
-BATCH_ROWS = 500
-"""Rows of answers computed together."""
-LOG_WEIGHT_RANGE = float(np.log(3))
-"""Weights within this factor of each other are not smoothed."""
 MIN_STANDARD_ERRORS, MIN_DIFFERENCE = 2.0, 4.0
 """Differences, in standard errors and in log score, below which no model is called better."""
-ENOUGH_JUDGEMENTS = 100
-
-
-class AnswerRows(NamedTuple):
-    """Distinct pairs with an answer, by its code, and how often each occurs.
-
-    In an order that does not depend on the model: by pair, answer, then stratum.
-    """
-
-    first: Integers
-    second: Integers
-    answer: Integers
-    stratum: Integers
-    times: Integers
-
-
-def answer_rows(tree: DataTree) -> AnswerRows:
-    """The distinct rows of the fitted judgements."""
-    observed = {str(k): v.to_numpy().astype(np.int64) for k, v in tree["observed_data"].items()}
-    number = np.stack([observed[name] for name in ("wins_first", "ties", "wins_second")])
-    answer, row = np.nonzero(number)
-    first, second = observed["first"][row], observed["second"][row]
-    turned = first > second
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    ordered_answer = np.where(turned, 2 - answer, answer)
-    order = np.lexsort((turned, observed["stratum"][row], ordered_answer, high, low))
-    columns = (first, second, answer, observed["stratum"][row], number[answer, row])
-    return AnswerRows(*(column[order] for column in columns))
-
-
-def data_digest(tree: DataTree) -> str:
-    """A digest of the judgements that does not depend on strata and sides."""
-    observed = tree["observed_data"]
-    columns = ("first", "second", "wins_first", "wins_second", "ties")
-    items = [str(item) for item in tree["constant_data/item"].to_numpy()]
-    return Counts.of(items, *(observed[name].to_numpy() for name in columns)).digest()
-
-
-def leave_one_out(tree: DataTree) -> ELPDData:
-    """Expected log score of a judgement that is left out of the fit, by PSIS, as ArviZ has it.
-
-    `elpd_i` and `pareto_k` have an entry for every judgement, in an order that is the same for
-    all models of the same judgements.
-    """
-    from arviz_stats.utils import ELPDData
-
-    rows, draws = answer_rows(tree), PosteriorDraws.from_tree(tree, MAX_DRAWS)
-    parts = list(_by_batches(draws, rows))
-    left_out, k_hat, in_sample = (np.concatenate(part) for part in zip(*parts, strict=True))
-    pointwise = np.repeat(left_out, rows.times)
-    good = min(1 - 1 / np.log10(len(draws)), 0.7)
-    size = len(pointwise)
-    return ELPDData(
-        "loo",
-        float(pointwise.sum()),
-        float(np.sqrt(size * np.var(pointwise))),
-        float(rows.times @ in_sample - pointwise.sum()),
-        len(draws),
-        size,
-        "log",
-        bool((k_hat > good).any()),
-        float(good),
-        elpd_i=DataArray(pointwise, dims="judgement"),
-        pareto_k=DataArray(np.repeat(k_hat, rows.times), dims="judgement"),
-    )
-
-
-def _by_batches(draws: PosteriorDraws, rows: AnswerRows) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Log score of left-out rows, k-hat, and log score in the sample, some rows at a time."""
-    for k in range(0, len(rows.first), BATCH_ROWS):
-        part = AnswerRows(*(column[k : k + BATCH_ROWS] for column in rows))
-        log_likelihood = draws.log_probability(part.first, part.second, part.answer, part.stratum).T
-        weight, k_hat = _weights(log_likelihood)
-        yield (
-            _log_mean(log_likelihood, weight),
-            k_hat,
-            _log_mean(log_likelihood, np.zeros_like(log_likelihood)),
-        )
-
-
-def _weights(log: Floats) -> tuple[Floats, Floats]:
-    """Log weights of draws without a judgement, smoothed where they have a tail, and k-hat."""
-    from arviz_stats.base import array_stats
-
-    # Smoothing takes a millisecond a row, and even weights have no tail that would need it.
-    uneven = np.ptp(log, axis=1) > LOG_WEIGHT_RANGE
-    weight, k_hat = -log, np.zeros(len(log))
-    if uneven.any():
-        weight[uneven], k_hat[uneven] = array_stats.psislw(log[uneven])
-    return weight, k_hat
-
-
-def _log_mean(log: Floats, log_weight: Floats) -> Floats:
-    """Log of the weighted mean of what these are logs of, row by row."""
-    total = log + log_weight
-    top = total.max(axis=1, keepdims=True)
-    out: Floats = top[:, 0] + np.log(np.exp(total - top).sum(axis=1))
-    return out - _log_sum(log_weight)
-
-
-def _log_sum(log: Floats) -> Floats:
-    top = log.max(axis=1, keepdims=True)
-    out: Floats = top[:, 0] + np.log(np.exp(log - top).sum(axis=1))
-    return out
-
-
-# Comparing models.
+ENOUGH_JUDGEMENTS, ENOUGH_JUDGES = 100, 10
+"""Fewer than these, and standard errors are rough."""
+ONE_JUDGE = 0.5
+"""Share of a difference from which on it is said that one judge makes it."""
 
 
 class ModelComparison(NamedTuple):
-    """Models from the best to the worst, and sentences about the differences."""
+    """Models from the best to the worst, and sentences about the differences.
+
+    `by_judge` has the score of each judge (rows) under each model (columns), where it is known who
+    judged; standard errors are clustered by judge then.
+    """
 
     table: pd.DataFrame
     sentences: tuple[str, ...]
+    by_judge: pd.DataFrame | None = None
 
     def write(self, path: Path) -> None:
         """Write the table as CSV."""
@@ -159,37 +60,126 @@ class ModelComparison(NamedTuple):
             raise InputError(f"{path} cannot be written ({error.strerror}); name another") from None
 
 
-def compare(models: Mapping[str, DataTree]) -> ModelComparison:
+def clustered_error(totals: ArrayLike) -> float:
+    """Standard error of a sum over clusters (judges), from the sum of each of them."""
+    each = np.asarray(totals, np.float64)
+    number = len(each)
+    if number < 2:
+        return float("nan")
+    return float(np.sqrt(number / (number - 1) * ((each - each.mean()) ** 2).sum()))
+
+
+def compare(
+    models: Mapping[str, DataTree],
+    *,
+    leave_out: LeftOut = "judgement",
+    built: Mapping[str, BradleyTerry] | None = None,
+    rng: RNGLike = 1,
+    progress: Progress = no_progress,
+) -> ModelComparison:
     """Models of the same judgements by how well they predict one they have not seen.
 
     The table has, best first: log score (`elpd`) and its standard error, the difference from the
-    best and its standard error, effective parameters, the weight in a mixture (stacking), and the
-    share of judgements whose k-hat is too high.
+    best and its standard error (clustered by judge where judges are known; `naive_se` takes all
+    judgements for independent), effective parameters, the weight in a mixture (stacking), and the
+    share of judgements or judges whose k-hat is too high. With `leave_out="judge"` all answers of
+    a judge are left out and predicted together; `built` are then the models, to be fitted again
+    where weights do not do, else they are built again from the results.
     """
-    from arviz_stats import compare as arviz_compare
-
     if len(models) < 2:
         raise InputError("a comparison needs two results folders or more; name another")
     _refuse_other_data(models)
-    scores = {name: leave_one_out(tree) for name, tree in models.items()}
-    ranking = arviz_compare(scores)
-    poor = {
-        name: float((score.pareto_k.to_numpy() > score.good_k).mean())
-        for name, score in scores.items()
+    scores = {
+        name: model_scores(
+            tree, (built or {}).get(name), leave_out=leave_out, rng=rng, progress=progress
+        )
+        for name, tree in models.items()
     }
+    return compare_scores(scores)
+
+
+class ModelScores(NamedTuple):
+    """The scores of one model: of each judgement or judge, as ArviZ has them, and by judge.
+
+    `by_judge` is None where it is not known who judged. `refitted` and `rough` count judges that
+    were left out by a new fit, and those whose weights cannot be trusted.
+    """
+
+    elpd: ELPDData
+    by_judge: Mapping[str, float] | None
+    refitted: int = 0
+    rough: int = 0
+
+
+def model_scores(
+    tree: DataTree,
+    model: BradleyTerry | None = None,
+    *,
+    leave_out: LeftOut = "judgement",
+    rng: RNGLike = 1,
+    progress: Progress = no_progress,
+) -> ModelScores:
+    """What a fit says of the judgements, or judges, that were left out of it."""
+    if leave_out == "judgement":
+        elpd = leave_one_out(tree)
+        return ModelScores(elpd, scores_by_judge(tree, elpd))
+    scores = leave_one_judge_out(tree, model, rng=rng, progress=progress)
+    if len(scores.judges) < 2:
+        raise InputError("there is but one judge, and nobody is left without them; give more")
+    by_judge = dict(zip(scores.judges, scores.score.tolist(), strict=True))
+    return ModelScores(_elpd(scores), by_judge, int(scores.refitted.sum()), int(scores.rough.sum()))
+
+
+def _elpd(scores: JudgeScores) -> ELPDData:
+    """Scores of judges as ArviZ has scores, with a k-hat of 0 where the model was fitted again."""
+    from arviz_stats.utils import ELPDData
+
+    k_hat = np.where(scores.refitted, 0.0, scores.k_hat)
+    return ELPDData(
+        "loo", float(scores.score.sum()), clustered_error(scores.score),
+        float((scores.in_sample - scores.score).sum()), 0, len(scores.score), "log",
+        bool(scores.rough.any()), TRUSTED_K, elpd_i=DataArray(scores.score, dims="judge"),
+        pareto_k=DataArray(k_hat, dims="judge"),
+    )  # fmt: skip
+
+
+def compare_scores(scores: Mapping[str, ModelScores]) -> ModelComparison:
+    """The comparison of models by their scores."""
+    from arviz_stats import compare as arviz_compare
+
+    ranking = arviz_compare({name: one.elpd for name, one in scores.items()})
+    names, naive = [str(name) for name in ranking.index], ranking["dse"].to_numpy()
     table = pd.DataFrame(
         {
-            "model": ranking.index,
+            "model": names,
             "elpd": ranking["elpd"].to_numpy(), "se": ranking["se"].to_numpy(),
             # Minus what each is behind the best, whichever sign ArviZ gives it.
             "difference": -np.abs(ranking["elpd_diff"].to_numpy()),
-            "difference_se": ranking["dse"].to_numpy(),
+            "difference_se": naive, "naive_se": naive,
             "parameters": ranking["p"].to_numpy(), "weight": ranking["weight"].to_numpy(),
-            "poor_k": [poor[name] for name in ranking.index],
+            "poor_k": [_poor(scores[name].elpd) for name in names],
         }
     )  # fmt: skip
-    size = next(iter(scores.values())).n_data_points
-    return ModelComparison(table, tuple(_sentences(table, size)))
+    by_judge = _by_judge(scores)
+    if by_judge is not None:
+        best = by_judge[names[0]]
+        table["se"] = [clustered_error(by_judge[name]) for name in names]
+        table["difference_se"] = [clustered_error(by_judge[name] - best) for name in names]
+    return ModelComparison(table, tuple(_sentences(table, by_judge, scores)), by_judge)
+
+
+def _poor(elpd: ELPDData) -> float:
+    """The share of k-hats that are too high."""
+    return float((elpd.pareto_k.to_numpy() > elpd.good_k).mean())
+
+
+def _by_judge(scores: Mapping[str, ModelScores]) -> pd.DataFrame | None:
+    """Scores of judges under each model; None where they are not known, or are not the same."""
+    each = {name: one.by_judge for name, one in scores.items() if one.by_judge is not None}
+    judges = [totals.keys() for totals in each.values()]
+    if len(each) < len(scores) or any(keys != judges[0] for keys in judges) or len(judges[0]) < 2:
+        return None
+    return pd.DataFrame(each)
 
 
 def _refuse_other_data(models: Mapping[str, DataTree]) -> None:
@@ -203,24 +193,52 @@ def _refuse_other_data(models: Mapping[str, DataTree]) -> None:
             )
 
 
-def _sentences(table: pd.DataFrame, size: int) -> Iterator[str]:
+# In words.
+
+
+def _sentences(
+    table: pd.DataFrame, by_judge: pd.DataFrame | None, scores: Mapping[str, ModelScores]
+) -> Iterator[str]:
     best = table["model"].iloc[0]
+    judges = 0 if by_judge is None else len(by_judge)
     for _, row in table.iloc[1:].iterrows():
-        yield _difference_sentence(best, row)
-    poor = table[table["poor_k"] > 0]
-    for _, row in poor.iterrows():
-        number = max(round(row["poor_k"] * size), 1)
+        yield _difference_sentence(best, row, judges)
+        if by_judge is not None and -row["difference"] >= MIN_DIFFERENCE:
+            yield from _one_judge(by_judge[best] - by_judge[row["model"]])
+    for name in table["model"]:
+        yield from _roughness(name, scores[name])
+    elpd = scores[best].elpd
+    if elpd.elpd_i.dims[0] == "judgement" and elpd.n_data_points < ENOUGH_JUDGEMENTS:
         yield (
-            f"For {number:,} of {size:,} judgements {row['model']} leans on the judgement itself "
-            "too much for weights (k-hat too high): its score is rough."
+            f"{elpd.n_data_points} judgements are few: standard errors of differences are rough "
+            "below 100."
         )
-    if size < ENOUGH_JUDGEMENTS:
-        yield f"{size} judgements are few: standard errors of differences are rough below 100."
+    if 0 < judges < ENOUGH_JUDGES:
+        yield f"{judges} judges are few: standard errors of differences are rough below 10."
 
 
-def _difference_sentence(best: str, row: pd.Series) -> str:
+def _roughness(name: str, scores: ModelScores) -> Iterator[str]:
+    """Where weights did not do, and what was done about it."""
+    size, judges = scores.elpd.n_data_points, len(scores.by_judge or ())
+    if scores.elpd.elpd_i.dims[0] == "judgement" and _poor(scores.elpd) > 0:
+        number = max(round(_poor(scores.elpd) * size), 1)
+        yield (
+            f"For {number:,} of {size:,} judgements {name} leans on the judgement itself too much "
+            "for weights (k-hat too high): its score is rough."
+        )
+    if scores.refitted:
+        yield f"{name} was fitted again without each of {scores.refitted} of {judges} judges."
+    if scores.rough:
+        yield (
+            f"For {scores.rough} of {judges} judges the score of {name} is rough: weights do not "
+            "do (k-hat too high), and the results do not hold what it takes to fit again."
+        )
+
+
+def _difference_sentence(best: str, row: pd.Series, judges: int) -> str:
     behind, error = -float(row["difference"]), float(row["difference_se"])
-    difference = f"by {behind:.1f} in log score, with a standard error of {error:.1f}"
+    over = f" over {judges} judges" if judges else ""
+    difference = f"by {behind:.1f} in log score, with a standard error of {error:.1f}{over}"
     if behind < MIN_DIFFERENCE:
         return f"{best} and {row['model']} predict about equally well: they differ {difference}."
     if behind < MIN_STANDARD_ERRORS * error:
@@ -228,10 +246,25 @@ def _difference_sentence(best: str, row: pd.Series) -> str:
     return f"{best} predicts better than {row['model']}, and clearly so: {difference}."
 
 
-def compare_results(results: Sequence[Results]) -> ModelComparison:
+def _one_judge(difference: pd.Series) -> Iterator[str]:
+    """Which judge makes most of a difference, if one does."""
+    total, most = float(difference.sum()), float(difference.max())
+    if most > ONE_JUDGE * total:
+        name = one_line(str(difference.idxmax()), 40)
+        yield f"Of these {total:.1f}, {most:.1f} are of one judge, {name}."
+
+
+def compare_results(
+    results: Sequence[Results],
+    *,
+    leave_out: LeftOut = "judgement",
+    rng: RNGLike = 1,
+    progress: Progress = no_progress,
+) -> ModelComparison:
     """Results folders side by side: the twin of `tiewise compare`."""
     names = _names([one.folder for one in results])
-    return compare({name: one.tree for name, one in zip(names, results, strict=True)})
+    trees = {name: one.tree for name, one in zip(names, results, strict=True)}
+    return compare(trees, leave_out=leave_out, rng=rng, progress=progress)
 
 
 def _names(folders: Sequence[Path]) -> list[str]:

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 DRAWS = 400
-MAX_REPLICATES = 12_000_000
+MAX_REPLICATES = 3_000_000
 """Answers simulated in all: with very many judgements fewer draws are used, at least 100."""
 MIN_JUDGES = 2
 
@@ -51,14 +51,18 @@ class Check(NamedTuple):
     parts: pd.DataFrame | None = None
 
 
-def predictive_checks(tree: DataTree, *, draws: int = DRAWS, rng: RNGLike = None) -> list[Check]:
+def predictive_checks(
+    tree: DataTree, *, draws: int = DRAWS, judgements: int | None = None, rng: RNGLike = None
+) -> list[Check]:
     """Every check that these results allow, from draws of their posterior.
+
+    Of more `judgements` than this (30,000 by default) so many are drawn at random.
 
     Without `rng` the seed of the fit is used, so that the same results give the same figures.
     """
     seed = int(tree.attrs.get("seed", 0)) if rng is None else as_seed(rng)
     generator = default_rng([seed, 7])
-    data = observed_answers(tree, generator)
+    data = observed_answers(tree, generator, judgements)
     size = len(data.table.left)
     if not size:
         return []
@@ -106,6 +110,18 @@ def _ties_by_judge(inputs: CheckInputs) -> Iterator[Check]:
                  100 * float(observed.std()), spread, float(p), parts)  # fmt: skip
 
 
+def _agreement_of_judges(inputs: CheckInputs) -> Iterator[Check]:
+    """Whether each judge's choices of each item are as the estimates of all judges say."""
+    if inputs.data.judges < MIN_JUDGES:
+        return
+    cells = int(inputs.data.cells.max()) + 1
+    observed = inputs.observed_discrepancy.agreement / cells
+    replicated = inputs.replicated_discrepancy.agreement / cells
+    p = tail_probability(replicated - observed, 0.0)
+    yield _check("agreement", "Do judges agree about items?", "times what chance explains",
+                 float(observed.mean()), replicated, float(p))  # fmt: skip
+
+
 def _circular_triads(inputs: CheckInputs) -> Iterator[Check]:
     observed, replicated = inputs.observed.circular[0], inputs.replicated.circular
     known = ~np.isnan(replicated)
@@ -141,6 +157,7 @@ def _wins_of_items(inputs: CheckInputs) -> Iterator[Check]:
 CHECKS: tuple[Callable[[CheckInputs], Iterator[Check]], ...] = (
     _ties_by_difference,
     _ties_by_judge,
+    _agreement_of_judges,
     _circular_triads,
     _side_of_choices,
     _wins_of_items,

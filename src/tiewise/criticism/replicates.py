@@ -22,7 +22,7 @@ from tiewise.posterior.predictions import PosteriorDraws, has_strata, replicate_
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MAX_JUDGEMENTS = 300_000
+MAX_JUDGEMENTS = 30_000
 """Judgements used: of more, a random sample of this size."""
 MIN_TRIADS, MAX_ITEMS = 10, 600
 BINS, MIN_IN_BIN = 8, 25
@@ -39,6 +39,8 @@ class ObservedAnswers(NamedTuple):
     ties: bool
     bins: Integers
     centres: Floats
+    cells: Integers
+    """The judge and item of each answer, numbered: of all left items, then of all right ones."""
 
 
 class Statistics(NamedTuple):
@@ -58,6 +60,7 @@ class Discrepancies(NamedTuple):
     ties: Any
     wins: Any
     judges: Any
+    agreement: Any
 
 
 class CheckInputs(NamedTuple):
@@ -70,11 +73,12 @@ class CheckInputs(NamedTuple):
     replicated_discrepancy: Discrepancies
 
 
-def observed_answers(tree: DataTree, rng: Generator) -> ObservedAnswers:
-    """The judgements of a fit, or a sample of them, and their bins by difference in quality."""
+def observed_answers(tree: DataTree, rng: Generator, most: int | None = None) -> ObservedAnswers:
+    """The judgements of a fit, or `most` of them, and their bins by difference in quality."""
     table, stratum, judges, sides = _observed(tree)
-    if len(table.left) > MAX_JUDGEMENTS:
-        some = np.sort(rng.choice(len(table.left), MAX_JUDGEMENTS, replace=False))
+    most = MAX_JUDGEMENTS if most is None else most
+    if len(table.left) > most:
+        some = np.sort(rng.choice(len(table.left), most, replace=False))
         table, stratum = table.where(some), None if stratum is None else stratum[some]
     mean = tree["posterior/quality"].mean(("chain", "draw")).to_numpy()
     gap = np.abs(mean[table.left] - mean[table.right])
@@ -85,21 +89,39 @@ def observed_answers(tree: DataTree, rng: Generator) -> ObservedAnswers:
     bins[order] = np.arange(len(gap)) * number // max(len(gap), 1)
     centres = np.bincount(bins, gap, number) / np.maximum(np.bincount(bins, minlength=number), 1)
     ties = bool((tree["posterior/tie"] > 0).any())
-    return ObservedAnswers(table, stratum, len(mean), judges, sides, ties, bins, centres)
+    cells = table.judge * len(mean) + np.stack([table.left, table.right])
+    cells = np.unique(cells, return_inverse=True)[1].ravel()
+    return ObservedAnswers(table, stratum, len(mean), judges, sides, ties, bins, centres, cells)
 
 
 def _observed(tree: DataTree) -> tuple[JudgementTable, Integers | None, int, bool]:
     """Judgements, their strata if those matter, the number of judges, and if sides have a meaning.
 
-    A model with terms has strata and sides in its counts; strata are judges only where judges have
-    terms of their own.
+    Without a record that names them, a model with terms has strata and sides in its counts; strata
+    are judges only where judges have terms of their own.
     """
+    stored = JudgementRecord.from_tree(tree)
+    if stored is not None and (stored.stratum is not None or "order" in tree["posterior"]):
+        return _recorded(tree, stored)
     if has_strata(tree):
         table, posterior = fitted_judgements_by_stratum(tree), tree["posterior"]
         return table, table.judge, posterior.sizes.get("judge", 0), "order" in posterior
     record = JudgementRecord.from_tree(tree)
     judges = len(record.judges) if record is not None else 0
     return fitted_judgements(tree), None, judges, record is not None and record.has_sides
+
+
+def _recorded(
+    tree: DataTree, record: JudgementRecord
+) -> tuple[JudgementTable, Integers | None, int, bool]:
+    """The same of a model with terms whose record holds the stratum of each judgement."""
+    table, stratum = record.compared, record.compared_stratum
+    if stratum is None:
+        stratum = np.zeros(len(table.left), np.int64)
+    if not tree["observed_data/ties"].sum() > 0:
+        decided = table.answer != TIE
+        table, stratum = table.where(decided), stratum[decided]
+    return table, stratum, len(record.judges), record.has_sides
 
 
 def replicate(data: ObservedAnswers, draws: PosteriorDraws, rng: Generator) -> CheckInputs:
@@ -156,6 +178,9 @@ def _discrepancies(data: ObservedAnswers, answer: Integers, probability: Floats)
             both, np.concatenate([residual, -residual]), np.concatenate([variance, variance])
         ),
         _chi_square(table.judge, tied, tie_variance),
+        _chi_square(
+            data.cells, np.concatenate([residual, -residual]), np.concatenate([variance, variance])
+        ),
     )
 
 

@@ -1,24 +1,30 @@
-"""Split-half reliability over judges, and scale separation reliability.
+"""Split-half reliability over judges, and scale separation reliability (SSR) without a prior.
 
 Judges are split into two halves at random, each half is fitted on its own, and the two sets of
 estimates are correlated; many times over. The Spearman-Brown formula turns the correlation of
-halves into the reliability of the whole.
+halves into the reliability of the whole. Both halves have the variance of quality and the tie
+threshold of the whole: neither changes the order, and to infer them takes ten times as long.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import Generator, SeedSequence, default_rng
 from numpy.typing import NDArray
+from xarray import DataTree
 
-from tiewise.criticism.judge_influence import restrict_to_judges
+from tiewise.criticism.judge_influence import restrict_to_judges, without_terms
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.posterior.fit import fit, make_engine
+from tiewise.model.map_priors import Network
+from tiewise.model.scalar_priors import Fixed
+from tiewise.posterior.fit import fit, make_engine, run_engine
 from tiewise.posterior.judgement_record import JudgementRecord
+from tiewise.posterior.reliability import scale_separation
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike, as_seed
 
@@ -26,27 +32,54 @@ Floats = NDArray[np.float64]
 
 MIN_JUDGES = 4
 SPLITS = 50
+FIT_SPLITS = 20
+"""Splits in every fit, up to `MOST_ITEMS` items and `MOST_COMPARISONS` comparisons."""
+MOST_ITEMS, MOST_COMPARISONS = 200, 50_000
 DRAWS = 200
 """Draws of each fit, of which only the mean is used."""
 
 
 @dataclass(frozen=True)
 class ReliabilityFigures:
-    """Measures of reliability, each from 0 to 1; None where not known.
+    """Measures of reliability; None where not known.
 
-    `posterior`: the share of the variance of quality that is known. `separation`: scale separation
-    reliability, from maximum likelihood. `halves`: of random halves of judges, the median and the
-    middle 95 %. `consistency`: of pairs that a judge was asked again (`repeats`), the share
-    answered alike.
+    `ssr`: scale separation reliability, the share of the variance of quality that is known, from
+    the posterior. `ssr_without_prior`: from maximum likelihood, where that is finite. `split_half`:
+    of random halves of judges, the median and the middle 95 %. `consistency`: of pairs that a judge
+    was asked again (`repeats`), the share answered alike.
     """
 
-    posterior: float
-    separation: float | None
-    halves: float | None
-    halves_low: float | None
-    halves_high: float | None
+    ssr: float
+    ssr_without_prior: float | None
+    split_half: float | None
+    split_half_low: float | None
+    split_half_high: float | None
     repeats: int
     consistency: float | None
+
+
+class Scales(NamedTuple):
+    """The variance of quality, the tie threshold and, where it is inferred, the map's share."""
+
+    variance: float
+    tie: float
+    share: float | None = None
+
+    @classmethod
+    def from_tree(cls, tree: DataTree) -> Scales | None:
+        """Posterior medians; None where an engine has no variance."""
+        posterior = tree["posterior"]
+        variance, tie = (float(np.median(posterior[name])) for name in ("variance", "tie"))
+        share = float(np.median(posterior["share"])) if "share" in posterior else None
+        return cls(variance, tie, share) if np.isfinite(variance) and variance > 0 else None
+
+    def fixed(self, model: BradleyTerry) -> BradleyTerry:
+        """The model with these in place of their priors."""
+        tie = model.tie if model.fixed_tie == 0 else Fixed(self.tie)
+        prior = model.prior
+        if self.share is not None and isinstance(prior, Network):
+            prior = prior.at(self.share)
+        return replace(model, prior=prior, variance=Fixed(self.variance), tie=tie)
 
 
 class SplitHalf(NamedTuple):
@@ -57,19 +90,29 @@ class SplitHalf(NamedTuple):
     high: float
     splits: int
 
+    def rounded(self) -> dict[str, float]:
+        """Its figures by name, to four digits."""
+        return {name: round(value, 4) for name, value in self._asdict().items()}
+
 
 def split_half(
     model: BradleyTerry,
     record: JudgementRecord,
     *,
     splits: int = SPLITS,
+    scales: Scales | None = None,
     rng: RNGLike = 1,
     progress: Progress = no_progress,
 ) -> SplitHalf | None:
-    """Split-half reliability over judges; None with fewer than four of them."""
+    """Split-half reliability over judges; None with fewer than four of them.
+
+    `scales` are those of the whole, from which both halves are fitted; without them each half
+    infers its own.
+    """
     judges = np.unique(record.compared.judge)
     if len(judges) < MIN_JUDGES:
         return None
+    model = model if scales is None else scales.fixed(model)
     generator = default_rng([as_seed(rng), 17])
     reliabilities = []
     for done in range(splits):
@@ -89,10 +132,44 @@ def _one_split(
     for half in (shuffled[:middle], shuffled[middle:]):
         included = np.isin(np.arange(len(record.judges)), half)
         quick = make_engine("laplace", draws=DRAWS, weighted=False)
-        tree = fit(restrict_to_judges(model, record, included), quick, rng=int(rng.integers(2**31)))
-        quality = tree["posterior/quality"].to_numpy()[0]
+        seed = SeedSequence(int(rng.integers(2**31)))
+        part = restrict_to_judges(model, record, included)
+        quality = run_engine(part, quick, seed, no_progress)[1].quality[0]
         estimates.append((quality - quality.mean(axis=1, keepdims=True)).mean(axis=0))
-    return float(np.corrcoef(*estimates)[0, 1])
+    return _correlation(*estimates)
+
+
+def _correlation(one: Floats, two: Floats) -> float:
+    """The correlation of two sets of estimates; 0 where one of them does not vary."""
+    one, two = one - one.mean(), two - two.mean()
+    size = float(np.sqrt((one @ one) * (two @ two)))
+    return float(one @ two) / size if size > 0 else 0.0
+
+
+def attach_split_half(
+    tree: DataTree, model: BradleyTerry, record: JudgementRecord | None, progress: Progress
+) -> None:
+    """Add split-half reliability to the attributes of a fit, or why it was left out."""
+    left_out = _why_left_out(model, record)
+    halves = None
+    if not left_out and record is not None:
+        halves = split_half(
+            without_terms(model), record._replace(stratum=None), splits=FIT_SPLITS,
+            scales=Scales.from_tree(tree), progress=progress,
+        )  # fmt: skip
+    facts = {"left_out": left_out} if halves is None else halves.rounded()
+    tree.attrs["split_half"] = json.dumps(facts)
+
+
+def _why_left_out(model: BradleyTerry, record: JudgementRecord | None) -> str:
+    if record is None or len(np.unique(record.compared.judge)) < MIN_JUDGES:
+        return f"fewer than {MIN_JUDGES} judges are known"
+    if model.size > MOST_ITEMS or model.counts.comparisons > MOST_COMPARISONS:
+        return (
+            f"it takes long for more than {MOST_ITEMS} items or {MOST_COMPARISONS:,} comparisons; "
+            "`tiewise judges` computes it"
+        )
+    return ""
 
 
 def separation_reliability(model: BradleyTerry) -> float:
@@ -105,18 +182,6 @@ def separation_reliability(model: BradleyTerry) -> float:
     return scale_separation(estimate, tree["constant_data/standard_error"].to_numpy())
 
 
-def scale_separation(estimate: Floats, error: Floats) -> float:
-    """Scale separation reliability: the share of the variance of estimates that is not error.
-
-    The classical figure, from estimates without a prior and their standard errors; 0 where errors
-    explain all the differences, NaN where an estimate or an error is not finite.
-    """
-    if not (np.isfinite(estimate).all() and np.isfinite(error).all()) or len(estimate) < 2:
-        return float("nan")
-    spread = float(np.var(estimate, ddof=1))
-    return max(1 - float(np.mean(error**2)) / spread, 0.0) if spread > 0 else 0.0
-
-
 def spearman_brown(correlation: float) -> float:
-    """Reliability of the whole from the correlation of its halves."""
-    return 2 * correlation / (1 + correlation) if correlation > -1 else float("-inf")
+    """Reliability of the whole from the correlation of its halves; -1 at the least."""
+    return max(2 * correlation / (1 + correlation), -1.0) if correlation > -1 else -1.0

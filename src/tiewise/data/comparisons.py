@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tiewise.data.about_table import read_ties_offered
 from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE, on_scale
 from tiewise.data.counts import Counts, Integers, natural_order
 from tiewise.data.files import write_csv
 from tiewise.data.format_rules import BadRow, Judgements
+from tiewise.data.formats import heading
 from tiewise.data.frames import (
     Frame,
     Source,
@@ -25,7 +27,7 @@ from tiewise.data.frames import (
     open_source,
     text_columns,
 )
-from tiewise.data.layout import Layout, column_list, heading, recognise
+from tiewise.data.layout import Layout, column_list, recognise
 from tiewise.data.text_columns import TextColumns
 from tiewise.errors import InputError
 
@@ -48,20 +50,28 @@ def read_comparisons(
     tie: str | None = None,
     judge: str | None = None,
     name: str | None = None,
+    drop_invalid: bool = False,
+    any_id: bool = False,
 ) -> Comparisons:
     """The comparisons in a file (CSV, TSV, XLSX, Parquet) or in any data frame narwhals knows.
 
     The format is recognised by the columns. Otherwise say which columns hold the two items
     (`first`, `second`), the id of the chosen one (`chosen`, empty for a tie) and, where there are
     ties, a flag for them (`tie`: 1/0, true/false, yes/no). `judge` names the column of judges,
-    and `name` is what messages call the source.
+    and `name` is what messages call the source. Rows that are no pair (an item with itself, or a
+    missing one) are refused, or with `drop_invalid` left out and counted in `left_out`. A text
+    that means nothing, such as NA or null, is no id, unless `any_id` says so.
     """
     opened = open_source(source)
     if name:
         opened = opened._replace(name=name)
     named = {"first": first, "second": second, "chosen": chosen, "tie": tie}
-    layout = recognise(opened.name, opened.frame.collect_schema().names(), named, judge)
-    rows, times = distinct_rows(opened.frame, layout.columns)
+    layout = replace(
+        recognise(opened.name, opened.frame.collect_schema().names(), named, judge),
+        drop_invalid=drop_invalid,
+        any_id=any_id,
+    )
+    rows, times = distinct_rows(opened.frame, layout.columns, layout.ids)
     if not len(times):
         raise InputError(
             f"{opened.name}: there are column names but no rows; save it with its rows"
@@ -69,7 +79,16 @@ def read_comparisons(
     judgements = layout.parse(rows)
     if isinstance(judgements, BadRow):
         raise InputError(f"{opened.name}, {_first_fault(opened, layout, rows, judgements)}")
-    return Comparisons(opened.frame, layout, opened.name, _repeated(judgements, times))
+    left_out = {reason: int(times[gone].sum()) for reason, gone in judgements.left_out.items()}
+    left_out = {reason: number for reason, number in left_out.items() if number}
+    if not len(judgements.row):
+        raise InputError(
+            f"{opened.name}: none of its {times.sum()} rows is a pair of two items "
+            f"({_reasons(left_out)}); check which columns hold them"
+        )
+    tally = _repeated(judgements, times)
+    offered = read_ties_offered(source) if isinstance(source, (str, PathLike)) else None
+    return Comparisons(opened.frame, layout, opened.name, tally, left_out, offered)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,13 +96,17 @@ class Comparisons:
     """The judgements of a study: who compared what with what, and the answer.
 
     `frame` holds the rows as they came and where they live, `layout` says how to read them, and
-    `tally` holds each kind of row once, checked. Made by `read_comparisons` or `from_columns`.
+    `tally` holds each kind of row once, checked. `left_out` says how many rows were no pair of
+    items and were left out, by the reason. `ties_offered` says whether judges could call a tie,
+    where a file beside the table does. Made by `read_comparisons` or `from_columns`.
     """
 
     frame: Frame
     layout: Layout
     source: str
     tally: Judgements
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    ties_offered: bool | None = None
 
     @classmethod
     def from_columns(
@@ -105,7 +128,8 @@ class Comparisons:
         if len(lengths) > 1:
             raise InputError(f"{name}: columns of {lengths} rows; make them equally long")
         table = pa.table(arrays)
-        return read_comparisons(table, judge="judge" if "judge" in arrays else None, name=name)
+        who = "judge" if "judge" in arrays else None
+        return read_comparisons(table, judge=who, name=name, any_id=True)
 
     @cached_property
     def items(self) -> tuple[str, ...]:
@@ -118,8 +142,7 @@ class Comparisons:
         """The judges that are named, or None where nobody is."""
         if self.layout.judge is None:
             return None
-        rows, _ = distinct_rows(self.frame, {"judge": self.layout.judge})
-        return frozenset(rows.texts[1:]) or None
+        return frozenset(name for (name,) in self.combinations("judge") if name) or None
 
     @property
     def ties(self) -> int:
@@ -130,6 +153,13 @@ class Comparisons:
     def skips(self) -> int:
         """Number of pairs that were shown and skipped."""
         return int(self.tally.times[~on_scale(self.tally.answer)].sum())
+
+    @property
+    def left_out_note(self) -> str:
+        """How many rows were left out, and why, as a sentence; empty where none was."""
+        number = sum(self.left_out.values())
+        rows = "1 row was" if number == 1 else f"{number:,} rows were"
+        return f"{rows} left out: {_reasons(self.left_out)}." if number else ""
 
     def _number(self, answer: int) -> int:
         return int(self.tally.times[self.tally.answer == answer].sum())
@@ -161,27 +191,37 @@ class Comparisons:
 
     def combinations(self, *columns: str) -> list[tuple[str, ...]]:
         """Every combination of values in these columns that occurs; `judge` as for counts."""
-        rows, _ = distinct_rows(self.frame, {name: self._column(name) for name in columns})
-        return sorted(set(rows.rows(columns)))
+        parts = self._parts(columns)
+        # Rows that were left out do not count, and only all columns say which those are.
+        needed = {**self.layout.columns, **parts} if self.left_out else parts
+        rows, _ = distinct_rows(self.frame, needed, self.layout.ids)
+        texts = rows.rows(parts)
+        return sorted({texts[k] for k in self._parsed(rows).row} if self.left_out else set(texts))
+
+    def _parts(self, by: str | Sequence[str]) -> dict[str, str]:
+        """Columns to count by, as parts of a row beside those of the layout."""
+        names = [by] if isinstance(by, str) else by
+        return {f"by {name}": self._column(name) for name in names}
 
     def _stratified(self, by: str | Sequence[str] | None) -> Stratified:
         """The tally within strata, their names, and the stratum of each of its rows."""
         if by is None:
             return self.tally, ("all",), np.zeros_like(self.tally.first)
-        names = {f"by {name}": name for name in ([by] if isinstance(by, str) else by)}
-        columns = {part: self._column(name) for part, name in names.items()}
-        rows, times = distinct_rows(self.frame, {**self.layout.columns, **columns})
-        for part, name in names.items():
-            empty = rows.columns[part] == 0
-            if empty.any():
+        parts = self._parts(by)
+        rows, times = distinct_rows(self.frame, {**self.layout.columns, **parts}, self.layout.ids)
+        judgements = self._parsed(rows)
+        kept = np.unique(judgements.row)
+        for part in parts:
+            empty = kept[rows.columns[part][kept] == 0]
+            if len(empty):
                 raise InputError(
-                    f"{self.source}: {name} is empty in {times[empty].sum()} row(s); "
-                    "fill it in, or count without it"
+                    f"{self.source}: {part.removeprefix('by ')} is empty in "
+                    f"{times[empty].sum()} row(s); fill it in, or count without it"
                 )
-        tally = _repeated(self._parsed(rows), times)
-        stratum_of_row = [SEPARATOR.join(texts) for texts in rows.rows(names)]
-        strata = natural_order(stratum_of_row)
-        return tally, strata, _positions(strata, stratum_of_row)[tally.row]
+        stratum_of_row = [SEPARATOR.join(texts) for texts in rows.rows(parts)]
+        strata = natural_order(stratum_of_row[k] for k in kept)
+        stratum = _positions(strata, stratum_of_row)[judgements.row]
+        return _repeated(judgements, times), strata, stratum
 
     def _column(self, by: str) -> str:
         if by == "judge" and self.layout.judge is not None:
@@ -229,9 +269,17 @@ class Comparisons:
         others = self._extras(table, extras)
         return judgements, judge, others.iloc[judgements.row] if len(others.columns) else others
 
+    def row_strata(self, by: str | Sequence[str]) -> list[str]:
+        """The stratum of every row of `coded_rows`, by the name that `counts(by=...)` gives it."""
+        table = collect(self.frame)
+        parts = self._parts(by)
+        rows = text_columns(table, {**self.layout.columns, **parts}, self.layout.ids)
+        texts = [SEPARATOR.join(row) for row in rows.rows(parts)]
+        return [texts[k] for k in self._parsed(rows).row]
+
     def _judgements(self, table: nw.DataFrame[Any]) -> tuple[Judgements, Integers | None]:
         judge = {"judge": self.layout.judge} if self.layout.judge is not None else {}
-        rows = text_columns(table, {**self.layout.columns, **judge})
+        rows = text_columns(table, {**self.layout.columns, **judge}, self.layout.ids)
         judgements = self._parsed(rows)
         return judgements, rows.columns["judge"][judgements.row] if judge else None
 
@@ -264,7 +312,8 @@ class Comparisons:
     def __repr__(self) -> str:
         return (
             f"Comparisons({self.source}: {len(self)} judgements of {len(self.items)} items, "
-            f"{self.ties} ties, {self.skips} skips)"
+            f"{self.ties} ties, {self.skips} skips"
+            + (f", {sum(self.left_out.values())} rows left out)" if self.left_out else ")")
         )
 
 
@@ -279,13 +328,17 @@ def _repeated(judgements: Judgements, times: Integers) -> Judgements:
     return replace(judgements, times=judgements.times * times[judgements.row])
 
 
+def _reasons(left_out: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason} in {number}" for reason, number in left_out.items())
+
+
 def _first_fault(source: Source, layout: Layout, rows: TextColumns, bad: BadRow) -> str:
     """The first bad row and what is wrong with it; a lazy frame has no first row, only values."""
     if isinstance(source.frame, nw.LazyFrame):
         row = {layout.columns[part]: text for part, text in rows.row(bad.row).items()}
         texts = ", ".join(f"{column} {text!r}" for column, text in row.items())
         return f"a row with {texts}: {bad.message}"
-    first = layout.parse(text_columns(source.frame, layout.columns))
+    first = layout.parse(text_columns(source.frame, layout.columns, layout.ids))
     assert isinstance(first, BadRow), "a group was bad, so one of its rows is"
     return f"{source.row_name(first.row)}: {first.message}"
 
@@ -313,6 +366,6 @@ def _interface(rows: pd.DataFrame, items: tuple[str, ...] | None) -> pd.DataFram
 
 def _renamed(extras: pd.DataFrame, taken: Iterable[object]) -> pd.DataFrame:
     """The other columns, renamed where they are called like one of those that are taken."""
-    names = set(taken)
+    names = set(map(heading, taken))
     clash = {name: f"{name}_in_file" for name in extras.columns if heading(name) in names}
     return extras.rename(columns=clash)

@@ -35,6 +35,8 @@ def read_sheet(path: Path) -> Sheet:
     if not path.exists():
         raise InputError(f"{path}: there is no such file; check its name and folder")
     if path.is_dir():
+        if (path / "posterior.nc").is_file():
+            raise InputError(f"{path}: this is a folder of results; name the file that was fitted")
         raise InputError(f"{path}: this is a folder; name a file in it")
     reader = readers.get(path.suffix.lower())
     if reader is None:

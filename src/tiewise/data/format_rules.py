@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from tiewise.data.counts import Integers
-from tiewise.data.text_columns import Mask, TextColumns
+from tiewise.data.text_columns import MISSING, Mask, TextColumns
 
-EMPTY = {"", "na", "none", "nan", "null"}
 YES = {"1", "1.0", "true", "yes"}
-NO = EMPTY | {"0", "0.0", "false", "no"}
+NO = MISSING | {"0", "0.0", "false", "no"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +21,8 @@ class RowFault:
 
     rows: Mask
     message: str
+    reason: str = ""
+    """Why there is no pair in such rows, which may then be left out; empty for other faults."""
 
 
 class ParsedRows(NamedTuple):
@@ -31,13 +32,20 @@ class ParsedRows(NamedTuple):
     answers: list[tuple[Integers, Integers]]
 
 
+ITSELF, NO_ITEM = "an item with itself", "an item missing"
+"""Why a row is no pair."""
+LEAVE_OUT = "leave such rows out with drop_invalid=True"
+
 Rule = Callable[[TextColumns, Mapping[str, str]], ParsedRows]
 """From rows, and the names of the columns by part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """Positions of two items in `texts`, code of the answer, how often, and in which row."""
+    """Positions of two items in `texts`, code of the answer, how often, and in which row.
+
+    `left_out` are rows in which there is no pair, by the reason, where they may be left out.
+    """
 
     texts: tuple[str, ...]
     first: Integers
@@ -45,6 +53,7 @@ class Judgements:
     answer: Integers
     times: Integers
     row: Integers
+    left_out: Mapping[str, Mask] = field(default_factory=dict)
 
 
 class BadRow(NamedTuple):
@@ -54,9 +63,17 @@ class BadRow(NamedTuple):
     message: str
 
 
-def parse_rows(rule: Rule, rows: TextColumns, columns: Mapping[str, str]) -> Judgements | BadRow:
-    """The judgements in rows; or the first row that cannot be."""
+def parse_rows(
+    rule: Rule, rows: TextColumns, columns: Mapping[str, str], *, drop_invalid: bool = False
+) -> Judgements | BadRow:
+    """The judgements in rows; or the first row that cannot be.
+
+    With `drop_invalid` rows without a pair of items are left out.
+    """
     faults, answers = rule(rows, columns)
+    left_out = _without_pair(faults) if drop_invalid else {}
+    kept = ~np.any([np.zeros(len(rows), bool), *left_out.values()], axis=0)
+    faults = [replace(fault, rows=fault.rows & kept) for fault in faults]
     bad = [(int(np.argmax(fault.rows)), fault.message) for fault in faults if fault.rows.any()]
     if bad:
         row, message = min(bad, key=lambda fault: fault[0])
@@ -64,8 +81,21 @@ def parse_rows(rule: Rule, rows: TextColumns, columns: Mapping[str, str]) -> Jud
     # One answer a row, or for counts three: kept in the order of the rows.
     answer, times = (np.stack(arrays, axis=1).ravel() for arrays in zip(*answers, strict=True))
     row_of = np.repeat(np.arange(len(answer) // len(answers)), len(answers))
+    inside = kept[row_of]
+    answer, times, row_of = answer[inside], times[inside], row_of[inside]
     first, second = rows.columns["first"][row_of], rows.columns["second"][row_of]
-    return Judgements(rows.texts, first, second, answer, times, row_of)
+    return Judgements(rows.texts, first, second, answer, times, row_of, left_out)
+
+
+def _without_pair(faults: Iterable[RowFault]) -> dict[str, Mask]:
+    """Rows without a pair of items, by the first reason that each has."""
+    left_out: dict[str, Mask] = {}
+    for fault in faults:
+        if fault.reason:
+            earlier = np.any([np.zeros_like(fault.rows), *left_out.values()], axis=0)
+            before = left_out.get(fault.reason, False)
+            left_out[fault.reason] = before | (fault.rows & ~earlier)
+    return left_out
 
 
 def one_each(answer: Integers) -> list[tuple[Integers, Integers]]:
@@ -86,12 +116,25 @@ def chosen_sides(rows: TextColumns) -> tuple[Mask, Mask]:
 def pair_faults(rows: TextColumns) -> list[RowFault]:
     """Rows without two items, or with one twice."""
     first, second = rows.columns["first"], rows.columns["second"]
-    needed = "is empty; a comparison needs two items: fill it in, or take the row out"
-    itself = "item {first!r} is compared with itself; correct the row, or take it out"
+    itself = f"item {{first!r}} is compared with itself; correct the row, or {LEAVE_OUT}"
     return [
-        RowFault(first == 0, "{column[first]} " + needed),
-        RowFault(second == 0, "{column[second]} " + needed),
-        RowFault(first == second, itself),
+        *_missing_item(rows, "first"),
+        *_missing_item(rows, "second"),
+        RowFault(first == second, itself, ITSELF),
+    ]
+
+
+def _missing_item(rows: TextColumns, part: str) -> list[RowFault]:
+    """Rows without an item in this part: it is empty, or a word such as NA."""
+    missing, word = rows.columns[part] == 0, rows.written[part] != 0
+    empty = f"is empty; a comparison needs two items: fill it in, or {LEAVE_OUT}"
+    no_id = (
+        f"{{{part}!r}} is no id, but means that nothing is there; fill it in, give the item "
+        f"another id if it has this one, or {LEAVE_OUT}"
+    )
+    return [
+        RowFault(missing & ~word, f"{{column[{part}]}} {empty}", NO_ITEM),
+        RowFault(missing & word, f"{{column[{part}]}} {no_id}", NO_ITEM),
     ]
 
 

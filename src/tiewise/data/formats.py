@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +18,6 @@ from tiewise.data.answers import (
     TIE,
 )
 from tiewise.data.format_rules import (
-    EMPTY,
     YES,
     ParsedRows,
     RowFault,
@@ -28,9 +28,17 @@ from tiewise.data.format_rules import (
     one_each,
     pair_faults,
 )
-from tiewise.data.text_columns import UNKNOWN, TextColumns
+from tiewise.data.text_columns import MISSING, UNKNOWN, TextColumns
 
 FLAG = {"tie": ("tie", "tied", "is_tie")}
+
+
+def heading(column: object) -> str:
+    """A column's name without regard to letter case or to what stands between its words.
+
+    Judge ID, judge_id, judge.id and judgeId are one.
+    """
+    return re.sub(r"[\s._-]+", "", str(column).lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +49,12 @@ class Format:
     rule: Rule
     needs: Mapping[str, Sequence[str]]
     may: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    instead_of: Sequence[str] = ()
+    """Names of formats that also fit some of its tables, and say less of them."""
 
     def fits(self, headings: set[str]) -> bool:
         """Whether every needed part is among the headings."""
-        return all(headings.intersection(names) for names in self.needs.values())
+        return all(headings & set(map(heading, names)) for names in self.needs.values())
 
 
 # The comparison interface.
@@ -56,7 +66,7 @@ def _interface(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
     """A state, and the chosen item if it is `selected`."""
     state = rows.lookup("state", {SELECTED: FIRST} | STATE_WITHOUT_CHOICE)
     one, two = chosen_sides(rows)
-    selected, empty = state == FIRST, rows.is_one_of("chosen", EMPTY)
+    selected, empty = state == FIRST, rows.is_one_of("chosen", MISSING)
     faults = [
         *pair_faults(rows),
         RowFault(
@@ -91,6 +101,7 @@ INTERFACE = Format(
         "chosen": ["selected_item_id"],
         "state": ["state"],
     },
+    instead_of=["pair and winner"],
 )
 
 
@@ -100,7 +111,7 @@ INTERFACE = Format(
 def _chosen(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
     """The chosen item, with a flag for ties perhaps; also (winner, loser)."""
     one, two = chosen_sides(rows)
-    empty = rows.is_one_of("chosen", EMPTY) & ~one & ~two
+    empty = rows.is_one_of("chosen", MISSING) & ~one & ~two
     tied = rows.is_one_of("tie", YES) if "tie" in columns else np.zeros_like(empty)
     # Of (winner, loser) the chosen column is also an item's, so a tie cannot leave it empty.
     own = columns["chosen"] not in (columns["first"], columns["second"])
@@ -125,21 +136,49 @@ def _chosen(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
     return ParsedRows(faults, one_each(np.select([tied, one], [TIE, FIRST], SECOND)))
 
 
+WINNER = ("winner", "winner_id")
+WON = (*WINNER, "win")
+CHOSEN = ("candidate_chosen", "chosen", "chosen_id", "chosen_item", "chosen_item_id")
+NOT_CHOSEN = (
+    "candidate_not_chosen", "not_chosen", "not_chosen_id", "not_chosen_item", "not_chosen_item_id",
+    "rejected", "rejected_id",
+)  # fmt: skip
+THINGS = ("item", "choice", "option", "candidate", "object", "alternative")
+
+
+def _numbered(number: str, letter: str, side: str, place: str) -> list[str]:
+    """Headings of one item of a pair: item_1, choice_id1, option_a_id, left, first_item, …"""
+    names = [name for word in (side, place) for name in (word, f"{word}_id")]
+    for thing in THINGS:
+        for mark in (number, letter):
+            names += [f"{thing}_{mark}", f"{thing}_{mark}_id", f"{thing}_id_{mark}"]
+        for word in (side, place):
+            names += [f"{word}_{thing}", f"{word}_{thing}_id"]
+    return names
+
+
 COMPARATIVE_JUDGEMENT = Format(
     "comparative judgement",
     _chosen,
-    {
-        "first": ["candidate_chosen"],
-        "second": ["candidate_not_chosen"],
-        "chosen": ["candidate_chosen"],
-    },
+    {"first": CHOSEN, "second": NOT_CHOSEN, "chosen": CHOSEN},
     FLAG,
 )
 WINNER_AND_LOSER = Format(
     "winner and loser",
     _chosen,
-    {"first": ["winner", "win"], "second": ["loser", "lost"], "chosen": ["winner", "win"]},
+    {"first": WON, "second": ["loser", "loser_id", "lost"], "chosen": WON},
     FLAG,
+)
+PAIR_AND_WINNER = Format(
+    "pair and winner",
+    _chosen,
+    {
+        "first": _numbered("1", "a", "left", "first"),
+        "second": _numbered("2", "b", "right", "second"),
+        "chosen": [*WINNER, *CHOSEN, "preferred", "preferred_id"],
+    },
+    FLAG,
+    instead_of=["winner and loser", "comparative judgement"],
 )
 NAMED_COLUMNS = Format("named columns", _chosen, {"first": [], "second": [], "chosen": []}, FLAG)
 """Columns that the user names; never recognised by headings."""
@@ -181,6 +220,7 @@ COUNTS = Format(
     _counts,
     {"first": ["item_1"], "second": ["item_2"], "wins_1": ["wins_1"], "wins_2": ["wins_2"]},
     {"ties": ["ties"]},
+    instead_of=["pair and winner"],
 )
 
 
@@ -202,4 +242,5 @@ TIEWISE_ROWS = Format(
     _own_words,
     {"first": ["first"], "second": ["second"], "outcome": ["outcome"]},
     {"times": ["times"]},
+    instead_of=["pair and winner"],
 )

@@ -25,6 +25,16 @@ Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 TIMES = "tiewise_times"
 
 
+class IdColumns(NamedTuple):
+    """Groups of columns that hold ids of the same things; with `any_id`, NA is one, too."""
+
+    groups: tuple[frozenset[str], ...] = ()
+    any_id: bool = False
+
+
+NO_IDS = IdColumns()
+
+
 class Source(NamedTuple):
     """A frame, its name in messages, and what its rows are called."""
 
@@ -62,13 +72,15 @@ def _frame(source: Any, name: str) -> Frame:
     return frame
 
 
-def distinct_rows(frame: Frame, columns: Mapping[str, str]) -> tuple[TextColumns, Integers]:
+def distinct_rows(
+    frame: Frame, columns: Mapping[str, str], ids: IdColumns = NO_IDS
+) -> tuple[TextColumns, Integers]:
     """Each distinct row of these columns, and how often it occurs, counted where the frame is."""
     # Rows are grouped as they came and turned to text afterwards: no library's own idea of text,
     # of missing values or of 26.0 comes in, and there are few groups.
     keys = list(dict.fromkeys(columns.values()))
     groups = collect(frame.group_by(keys, drop_null_keys=False).agg(nw.len().alias(TIMES)))
-    return text_columns(groups, columns), groups[TIMES].to_numpy().astype(np.int64)
+    return text_columns(groups, columns, ids), groups[TIMES].to_numpy().astype(np.int64)
 
 
 def collect(frame: Frame) -> nw.DataFrame[Any]:
@@ -76,9 +88,13 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
     return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
-def text_columns(frame: nw.DataFrame[Any], columns: Mapping[str, str]) -> TextColumns:
+def text_columns(
+    frame: nw.DataFrame[Any], columns: Mapping[str, str], ids: IdColumns = NO_IDS
+) -> TextColumns:
     """Columns as text, by part."""
-    return TextColumns.of({part: _arrow(frame[column]) for part, column in columns.items()})
+    arrays = {part: _arrow(frame[column]) for part, column in columns.items()}
+    groups = ({part for part in columns if columns[part] in group} for group in ids.groups)
+    return TextColumns.of(arrays, groups, any_id=ids.any_id)
 
 
 def _arrow(column: nw.Series[Any]) -> pa.ChunkedArray:

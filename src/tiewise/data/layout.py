@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiewise.data import FORMATS
 from tiewise.data.format_rules import BadRow, Judgements, parse_rows
-from tiewise.data.formats import NAMED_COLUMNS, Format
+from tiewise.data.formats import NAMED_COLUMNS, Format, heading
+from tiewise.data.frames import IdColumns
 from tiewise.data.text_columns import TextColumns
 from tiewise.errors import InputError
 from tiewise.registry import load
 from tiewise.text import some_names
 
-JUDGE_HEADINGS = ("user_id", "participant_id", "judge", "judge_id", "user", "participant")
+JUDGE_HEADINGS = (
+    "user_id", "participant_id", "judge", "judge_id", "user", "participant", "assessor_id",
+    "assessor", "rater_id", "rater", "annotator_id", "annotator", "voter_id", "voter",
+)  # fmt: skip
+ITEM_PARTS = ("first", "second", "chosen")
 NAME_THEM = "say which hold the pair and the answer with first=, second=, chosen= and tie="
 
 
@@ -25,6 +29,10 @@ class Layout:
     format: Format
     columns: Mapping[str, str]
     judge: str | None = None
+    drop_invalid: bool = False
+    """Whether rows that are no pair of items are left out."""
+    any_id: bool = False
+    """Whether a text such as NA is an id."""
 
     @property
     def name(self) -> str:
@@ -41,6 +49,13 @@ class Layout:
         """Whether a row may stand for many judgements."""
         return "wins_1" in self.columns or "times" in self.columns
 
+    @property
+    def ids(self) -> IdColumns:
+        """The columns of items, which are tidied together, and that of judges."""
+        items = frozenset(self.columns[part] for part in ITEM_PARTS if part in self.columns)
+        judges = () if self.judge is None or self.judge in items else (frozenset({self.judge}),)
+        return IdColumns((items, *judges), self.any_id)
+
     def extras(self, columns: Iterable[str]) -> list[str]:
         """The columns that play no part."""
         taken = {*self.columns.values(), self.judge}
@@ -48,12 +63,7 @@ class Layout:
 
     def parse(self, rows: TextColumns) -> Judgements | BadRow:
         """The judgements in rows; or the first row that cannot be."""
-        return parse_rows(self.format.rule, rows, self.columns)
-
-
-def heading(column: object) -> str:
-    """A column's name without regard to letter case or to what stands between its words."""
-    return re.sub(r"[\s._-]+", "_", str(column).strip().lower())
+        return parse_rows(self.format.rule, rows, self.columns, drop_invalid=self.drop_invalid)
 
 
 def recognise(
@@ -89,6 +99,8 @@ def known_formats() -> list[Format]:
 def _by_headings(source: str, columns: Sequence[str]) -> Layout:
     headings = {heading(column) for column in columns}
     fitting = [kind for kind in known_formats() if kind.fits(headings)]
+    said_better = {name for kind in fitting for name in kind.instead_of}
+    fitting = [kind for kind in fitting if kind.name not in said_better]
     if not fitting:
         raise InputError(
             f"{source}: no known format has the columns {column_list(columns)}; {NAME_THEM}"
@@ -102,19 +114,23 @@ def _by_headings(source: str, columns: Sequence[str]) -> Layout:
 
 
 def _one_of(source: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
-    matches = [column for column in columns if heading(column) in names]
-    if len(matches) > 1:
-        raise InputError(
-            f"{source}: columns {matches[0]!r} and {matches[1]!r} could both be {names[0]}; "
-            "rename one"
-        )
-    return matches[0] if matches else None
+    """The column that has the first of these names, in any spelling, that there is."""
+    for name in names:
+        matches = [column for column in columns if heading(column) == heading(name)]
+        if len(matches) > 1:
+            raise InputError(
+                f"{source}: columns {matches[0]!r} and {matches[1]!r} could both be {name}; "
+                "rename one"
+            )
+        if matches:
+            return matches[0]
+    return None
 
 
 def _judge_column(columns: Sequence[str]) -> str | None:
     """The column of judges, by the first of the usual names that there is."""
     known = {heading(column): column for column in reversed(columns)}
-    return next((known[name] for name in JUDGE_HEADINGS if name in known), None)
+    return next((known[name] for name in map(heading, JUDGE_HEADINGS) if name in known), None)
 
 
 def column_list(columns: Sequence[str], most: int = 12) -> str:

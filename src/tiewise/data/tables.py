@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.data.files import read_sheet
-from tiewise.data.text_columns import as_text
+from tiewise.data.formats import heading
+from tiewise.data.text_columns import as_text, tidied_ids
 from tiewise.errors import InputError
 
 ID_HEADINGS = ("item", "id", "item_id")
@@ -19,8 +20,8 @@ def read_names(path: str | Path) -> dict[str, str]:
     """Names by item id, from a table with a column `item` (or `id`) and a column `name`."""
     sheet = read_sheet(Path(path))
     table = sheet.table
-    headings = {heading.strip().lower(): heading for heading in table.column_names}
-    key = next((headings[h] for h in ID_HEADINGS if h in headings), None)
+    headings = {heading(column): column for column in table.column_names}
+    key = next((headings[heading(name)] for name in ID_HEADINGS if heading(name) in headings), None)
     if key is None or "name" not in headings:
         raise InputError(
             f"{path}: a table of names has the columns item and name; "
@@ -40,7 +41,8 @@ def read_names(path: str | Path) -> dict[str, str]:
             )
         if item:
             names[item] = name or item
-    return names
+    # Where 79 is called 79.0 here, its name is found under both.
+    return dict(zip(tidied_ids([*names]), names.values(), strict=True)) | names
 
 
 def read_table(path: str | Path, ids: Sequence[str]) -> dict[str, list[str | float | None]]:
@@ -50,7 +52,7 @@ def read_table(path: str | Path, ids: Sequence[str]) -> dict[str, list[str | flo
         name: [as_text(v) for v in table.column(name).to_pylist()] for name in table.column_names
     }
     return {
-        name: list(words) if name.strip().lower() in ids else _numbers(words)
+        name: list(tidied_ids(words)) if name.strip().lower() in ids else _numbers(words)
         for name, words in columns.items()
     }
 
@@ -76,27 +78,27 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]
     if headings[0].strip().lower() in ID_HEADINGS:
         ids = [as_text(value) for value in table.column(0).to_pylist()]
         headings = headings[1:]
-    items = tuple(as_text(heading) for heading in headings)
+    items = tidied_ids([as_text(label) for label in headings])
     if table.num_rows != len(items):
         raise InputError(
             f"{path}: {len(items)} ids in the first line need as many rows of numbers beneath, "
             f"and there are {table.num_rows}; give a square matrix under a line of ids"
         )
-    if ids is not None and tuple(ids) != items:
+    if ids is not None and tidied_ids(ids) != items:
         raise InputError(f"{path}: rows and columns name the items in different orders; use one")
     matrix = np.empty((len(items), len(items)))
-    for column, heading in enumerate(headings):
+    for column, label in enumerate(headings):
         try:
-            matrix[:, column] = table.column(heading).cast("float64").to_numpy()
+            matrix[:, column] = table.column(label).cast("float64").to_numpy()
             continue
         except ValueError:
             pass
-        for row, value in enumerate(table.column(heading).to_pylist()):
+        for row, value in enumerate(table.column(label).to_pylist()):
             try:
                 matrix[row, column] = float(value)
             except (TypeError, ValueError):
                 raise InputError(
-                    f"{path}, {sheet.place(row)}: {value!r} in column {heading!r} is not a number; "
+                    f"{path}, {sheet.place(row)}: {value!r} in column {label!r} is not a number; "
                     "write every entry of the matrix"
                 ) from None
     del table, sheet

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,11 +23,16 @@ class Draws:
 
     `quality` is (chains, draws, items); `tie` and `variance` are (chains, draws). `terms` has the
     parameters of the model's terms by name, each (chains, draws, ...). A point engine returns one
-    draw, with standard errors where it has them.
+    draw, with standard errors where it has them. `level` is None where qualities are as sampled,
+    and what was subtracted from those of each draw where they are `centred`.
 
     `stats` are numbers per draw, `facts` numbers and words per run. `superchains` is the number of
     independent starts where several chains share each (nested R-hat). `warm_start` may be passed
     to the same engine as `start` when the data have changed a little.
+
+    `more` continues the same chains without a warm-up: `more(each, thin, progress)` are the next
+    `each` draws of every chain, each the last of `thin` times as many steps; its facts are of the
+    whole run. None where an engine cannot be continued.
     """
 
     quality: Floats
@@ -42,6 +47,50 @@ class Draws:
     warm_start: object = None
     standard_error: Floats | None = None
     tie_standard_error: float | None = None
+    level: Floats | None = None
+    more: Callable[[int, int, Progress], Draws] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def centred(self) -> Draws:
+        """These draws with qualities, and contrasts of groups, less their mean over items."""
+        level = self.quality.mean(axis=-1)
+        terms = dict(self.terms)
+        if "contrast" in terms:
+            # Only differences between items enter, as with quality.
+            terms["contrast_level"] = terms["contrast"].mean(axis=-1)
+            terms["contrast"] = terms["contrast"] - terms["contrast_level"][..., None]
+        return replace(self, quality=self.quality - level[..., None], level=level, terms=terms)
+
+    def joined(self, later: Draws) -> Draws:
+        """These draws followed by later ones of the same chains, with the facts of the latter."""
+
+        def join(one: Floats, two: Floats | None) -> Floats:
+            assert two is not None
+            return np.concatenate([one, two], axis=1)
+
+        return replace(
+            later,
+            quality=join(self.quality, later.quality),
+            level=None if self.level is None else join(self.level, later.level),
+            tie=join(self.tie, later.tie),
+            variance=join(self.variance, later.variance),
+            terms={name: join(own, later.terms[name]) for name, own in self.terms.items()},
+            stats={name: join(own, later.stats[name]) for name, own in self.stats.items()},
+            warnings=self.warnings,
+        )
+
+    def every_second(self) -> Draws:
+        """Every second draw of each chain."""
+        return replace(
+            self,
+            quality=np.ascontiguousarray(self.quality[:, 1::2]),
+            level=None if self.level is None else self.level[:, 1::2],
+            tie=self.tie[:, 1::2],
+            variance=self.variance[:, 1::2],
+            terms={name: own[:, 1::2] for name, own in self.terms.items()},
+            stats={name: own[:, 1::2] for name, own in self.stats.items()},
+        )
 
 
 class Engine(Protocol):

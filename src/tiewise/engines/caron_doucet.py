@@ -22,11 +22,16 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts, Integers
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.threads import run_chains
+from tiewise.engines.threads import chain_generators, in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent, describe_quality_prior
-from tiewise.model.scalar_priors import Exponential, InverseGamma
+from tiewise.model.scalar_priors import (
+    DEFAULT_TIE,
+    DEFAULT_VARIANCE,
+    PAPER_TIE,
+    PAPER_VARIANCE,
+)
 from tiewise.progress import Progress, ProgressCounter
 from tiewise.text import some_names
 
@@ -75,20 +80,25 @@ class CaronDoucet:
         begin = perf_counter()
         sampler = _Sampler.of(model, self.shape, self.rate)
         build_seconds = perf_counter() - begin
-        each = -(-self.draws // self.chains)
-        counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
-
-        def run(rng: Generator, counter: ProgressCounter) -> tuple[Floats, Floats]:
-            return sampler.run(rng, self.warmup, each, self.thin, counter)
-
-        runs = run_chains(run, seed.spawn(self.chains), counter, self.threads)
-        quality, tie = (np.stack(part) for part in zip(*runs, strict=True))
+        chains = [_Chain(rng, self.warmup) for rng in chain_generators(seed, self.chains)]
         facts: dict[str, str | int | float] = {
             "warmup": self.warmup, "thin": self.thin, "prior": self._describe(model),
         }  # fmt: skip
-        return Draws(
-            quality, tie, np.full_like(tie, np.nan), facts=facts, build_seconds=build_seconds
-        )
+
+        def draw(each: int, thin: int, progress: Progress) -> Draws:
+            steps = sum(chain.warmup + each for chain in chains)
+            counter = ProgressCounter(progress, "sampling", steps)
+            runs = in_threads(
+                lambda chain, counter: sampler.run(chain, each, self.thin, thin, counter),
+                chains, counter, self.threads,
+            )  # fmt: skip
+            quality, tie = (np.stack(part) for part in zip(*runs, strict=True))
+            return Draws(
+                quality, tie, np.full_like(tie, np.nan), facts=facts, build_seconds=build_seconds,
+                more=draw,
+            )  # fmt: skip
+
+        return draw(-(-self.draws // self.chains), 1, progress)
 
     def _describe(self, model: BradleyTerry) -> str:
         own = f"exp(quality) ~ gamma({self.shape:g}, {self.rate:g}), independent"
@@ -100,9 +110,9 @@ def refuse_other_priors(model: BradleyTerry) -> None:
     unused = []
     if not isinstance(model.prior, Independent):
         unused.append(describe_quality_prior(model.prior.to_dict()))
-    if model.variance != InverseGamma():
+    if model.variance not in (DEFAULT_VARIANCE, PAPER_VARIANCE):
         unused.append(f"variance {model.variance!r}")
-    if model.fixed_tie is None and model.tie != Exponential():
+    if model.fixed_tie is None and model.tie not in (DEFAULT_TIE, PAPER_TIE):
         unused.append(f"tie {model.tie!r}")
     if unused:
         raise InputError(
@@ -158,6 +168,15 @@ def _depths(counts: Counts, shape: float) -> Integers:
     return depth
 
 
+@dataclass
+class _Chain:
+    """A chain under way: its generator, the draws of its warm-up to come, its state after them."""
+
+    rng: Generator
+    warmup: int
+    state: tuple[Floats, float] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class _Sampler:
     """The conditional distributions of one model: `heads` won `successes` times over `tails`."""
@@ -185,19 +204,20 @@ class _Sampler:
         return cls(model, shape, rate, observed, heads, tails, successes[observed], shapes, mixture)
 
     def run(
-        self, rng: Generator, warmup: int, draws: int, thin: int, counter: ProgressCounter
+        self, chain: _Chain, draws: int, sweeps: int, thin: int, counter: ProgressCounter
     ) -> tuple[Floats, Floats]:
-        """One chain after its warm-up."""
+        """The next draws of a chain after its warm-up, each the last of `thin` times `sweeps`."""
         quality, tie = np.empty((draws, self.model.size)), np.empty(draws)
-        state, delta = self.start(rng)
+        state, delta = chain.state or self.start(chain.rng)
         # The log of an empty sum of latents is −∞, and a huge margin is a probability of 0 or 1.
         with np.errstate(divide="ignore", over="ignore"):
-            for k in range(-warmup, draws):
-                for _ in range(thin):
-                    state, delta = self.sweep(state, delta, rng)
+            for k in range(-chain.warmup, draws):
+                for _ in range(sweeps * (thin if k >= 0 else 1)):
+                    state, delta = self.sweep(state, delta, chain.rng)
                 if k >= 0:
                     quality[k], tie[k] = state, delta
                 counter.step()
+        chain.state, chain.warmup = (state, delta), 0
         return quality, tie
 
     def start(self, rng: Generator) -> tuple[Floats, float]:

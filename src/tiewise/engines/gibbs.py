@@ -8,7 +8,7 @@ these variables integrated out, and α² twice: once at fixed qualities, once at
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -16,10 +16,11 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.laplace_marginal import fit_laplace_marginal
-from tiewise.engines.newton import ConditionalPosterior
+from tiewise.engines.preconditioners.laplace_marginal import fit_laplace_marginal
+from tiewise.engines.preconditioners.newton import ConditionalPosterior
+from tiewise.engines.share_updates import draw_share, draw_share_and_quality
 from tiewise.engines.slice_sampling import slice_draw
-from tiewise.engines.threads import run_chains
+from tiewise.engines.threads import chain_generators, in_threads
 from tiewise.model import kernels
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Fixed, InverseGamma
@@ -59,16 +60,23 @@ class Gibbs:
         begin = perf_counter()
         sampler = _Sampler.of(model, as_published=self.as_published)
         build_seconds = perf_counter() - begin
-        each = -(-self.draws // self.chains)
-        counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
+        chains = [_Chain(rng, self.warmup) for rng in chain_generators(seed, self.chains)]
 
-        def run(rng: Generator, counter: ProgressCounter) -> tuple[Floats, Floats, Floats]:
-            return sampler.run(rng, self.warmup, each, counter)
+        def draw(each: int, thin: int, progress: Progress) -> Draws:
+            steps = sum(chain.warmup + each for chain in chains)
+            counter = ProgressCounter(progress, "sampling", steps)
+            runs = in_threads(
+                lambda chain, counter: sampler.run(chain, each, thin, counter),
+                chains, counter, self.threads,
+            )  # fmt: skip
+            quality, tie, variance, share = (np.stack(part) for part in zip(*runs, strict=True))
+            facts = {"warmup": self.warmup, "as_published": int(self.as_published)}
+            return Draws(
+                quality, tie, variance, terms={} if model.mixture is None else {"share": share},
+                facts=facts, build_seconds=build_seconds, more=draw,
+            )  # fmt: skip
 
-        runs = run_chains(run, seed.spawn(self.chains), counter, self.threads)
-        quality, tie, variance = (np.stack(part) for part in zip(*runs, strict=True))
-        facts = {"warmup": self.warmup, "as_published": int(self.as_published)}
-        return Draws(quality, tie, variance, facts=facts, build_seconds=build_seconds)
+        return draw(-(-self.draws // self.chains), 1, progress)
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,16 @@ class _State:
     quality: Floats
     tie: float
     variance: float
+    share: float = 1.0
+
+
+@dataclass
+class _Chain:
+    """A chain under way: its generator, the sweeps of its warm-up to come, its state after them."""
+
+    rng: Generator
+    warmup: int
+    state: _State | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +110,8 @@ class _Sampler:
 
     @classmethod
     def of(cls, model: BradleyTerry, *, as_published: bool) -> _Sampler:
-        posterior = ConditionalPosterior(model)
+        share = 1.0 if model.mixture is None else 0.5
+        posterior = _conditional(model, share)
         marginal = fit_laplace_marginal(posterior)
         mode = marginal.mode
         tie_width = 1.0
@@ -100,27 +119,28 @@ class _Sampler:
             likelihood = model.negative_hessian(mode.quality, mode.tie)
             own = posterior.tie_hessian(mode.quality, mode.unconstrained_tie, likelihood)[1]
             tie_width = float(3 / np.sqrt(max(own, 1e-4)))
-        start = _State(mode.quality, mode.tie, float(np.exp(2 * mode.log_alpha)))
+        start = _State(mode.quality, mode.tie, float(np.exp(2 * mode.log_alpha)), share)
         # Slices are stepped out from about three standard deviations. Conditional on λ/α, log α
         # depends on the likelihood alone, so that its marginal sd is a fair guess.
         width = 3 * max(marginal.sd, 1e-2)
         return cls(model, posterior, start, tie_width, width, marginal.sd, as_published)
 
     def run(
-        self, rng: Generator, warmup: int, draws: int, counter: ProgressCounter
-    ) -> tuple[Floats, Floats, Floats]:
-        """One chain without its first `warmup` sweeps."""
+        self, chain: _Chain, draws: int, thin: int, counter: ProgressCounter
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """The next draws of a chain after its warm-up, each the last of `thin` sweeps."""
         quality = np.empty((draws, self.model.size))
-        tie, variance = np.empty(draws), np.empty(draws)
-        state = self._dispersed_start(rng)
-        for sweep in range(-warmup, draws):
-            state = self.sweep(state, rng)
-            if sweep >= 0:
-                quality[sweep], tie[sweep], variance[sweep] = (
-                    state.quality, state.tie, state.variance,
-                )  # fmt: skip
+        tie, variance, share = np.empty((3, draws))
+        state, rng = chain.state or self._dispersed_start(chain.rng), chain.rng
+        for k in range(-chain.warmup, draws):
+            for _ in range(thin if k >= 0 else 1):
+                state = self.sweep(state, rng)
+            if k >= 0:
+                quality[k], tie[k], variance[k] = state.quality, state.tie, state.variance
+                share[k] = state.share
             counter.step()
-        return quality, tie, variance
+        chain.state, chain.warmup = state, 0
+        return quality, tie, variance, share
 
     def _dispersed_start(self, rng: Generator) -> _State:
         """A start wider than the posterior in α and δ; the first sweep draws the qualities."""
@@ -132,19 +152,33 @@ class _Sampler:
             prior = self.posterior.tie_prior
             t = prior.unconstrain(tie) + 2 / 3 * self.tie_width * rng.normal()
             tie = float(prior.constrain(np.array([t])).tie[0])
-        return _State(self.start.quality, tie, variance)
+        share = 1.0 if self.model.mixture is None else float(rng.uniform(0.02, 0.98))
+        return _State(self.start.quality, tie, variance, share)
 
     def sweep(self, state: _State, rng: Generator) -> _State:
-        """Qualities, threshold, variance: each from its conditional distribution."""
-        state = _State(self._draw_quality(state, rng), state.tie, state.variance)
+        """Qualities, threshold, variance, share: each from its conditional distribution."""
+        state = replace(state, quality=self._draw_quality(state, rng))
         if self.posterior.tie_prior is not None:
             update = self._random_walk_tie if self.as_published else self._draw_tie
-            state = _State(state.quality, update(state, rng), state.variance)
+            state = replace(state, tie=update(state, rng))
         if self.model.fixed_variance is None:
-            state = _State(state.quality, state.tie, self._draw_variance(state, rng))
+            state = replace(state, variance=self._draw_variance(state, rng))
             if not self.as_published:
                 state = self._draw_scale(state, rng)
-        return state
+        return state if self.model.mixture is None else self._draw_share(state, rng)
+
+    def _draw_share(self, state: _State, rng: Generator) -> _State:
+        """ρ twice: at fixed qualities, and at fixed standardised qualities."""
+        mixture = self.model.mixture
+        assert mixture is not None
+        z = mixture.vectors.T @ state.quality
+        share = draw_share(mixture, z, state.variance, state.share, rng)
+
+        def log_likelihood(quality: Floats) -> Floats:
+            return self.model.log_likelihood(quality, np.full(quality.shape[1], state.tie))
+
+        share, quality = draw_share_and_quality(mixture, z, share, log_likelihood, rng)
+        return replace(state, share=share, quality=quality)
 
     def _draw_quality(self, state: _State, rng: Generator) -> Floats:
         """λ conditional on Pólya–Gamma variables z: N(S Xᵀ(k + δ z), S), S⁻¹ = XᵀZX + Σ⁻¹/α²."""
@@ -157,7 +191,7 @@ class _Sampler:
         up, down = (np.bincount(side, linear, size) for side in (counts.first, counts.second))
         target: Floats = np.asarray(up - down, np.float64)
         weight = kernels.laplacian(counts.first, counts.second, z_forth + z_back, size)
-        factor, precision = self.posterior.factor, self.posterior.precision
+        factor, precision = self.posterior.factor, self._precision(state)
         if precision is not None:
             return _gaussian(weight + precision / state.variance, target, rng)
         assert factor is not None
@@ -201,7 +235,7 @@ class _Sampler:
 
     def _draw_variance(self, state: _State, rng: Generator) -> float:
         """α² conditional on the qualities."""
-        square = self._square(state.quality)
+        square = self._square(state)
         rank, prior = self.posterior.rank, self.model.variance
         assert not isinstance(prior, Fixed)
         if isinstance(prior, InverseGamma):
@@ -215,8 +249,17 @@ class _Sampler:
         a = slice_draw(log_density, np.log(state.variance) / 2, 3 / np.sqrt(2 * rank), rng)
         return float(np.exp(2 * a))
 
-    def _square(self, quality: Floats) -> float:
+    def _precision(self, state: _State) -> Floats | None:
+        """Σ⁻¹ at the state's share, where it can be trusted."""
+        mixture = self.model.mixture
+        return self.posterior.precision if mixture is None else mixture.precision(state.share)
+
+    def _square(self, state: _State) -> float:
         """λᵀ Σ⁻¹ λ."""
+        quality, mixture = state.quality, self.model.mixture
+        if mixture is not None:
+            z = mixture.vectors.T @ quality
+            return float(z**2 @ (1 / mixture.variances(state.share)))
         if self.posterior.precision is not None:
             return float(quality @ (self.posterior.precision @ quality))
         y = self.model.prior.coordinates(quality)
@@ -237,7 +280,14 @@ class _Sampler:
             return np.where(possible, total, -np.inf)
 
         a = slice_draw(log_density, start, self.log_alpha_width, rng)
-        return _State(state.quality * np.exp(a - start), state.tie, float(np.exp(2 * a)))
+        quality = state.quality * np.exp(a - start)
+        return replace(state, quality=quality, variance=float(np.exp(2 * a)))
+
+
+def _conditional(model: BradleyTerry, share: float) -> ConditionalPosterior:
+    """The posterior conditional on α, and on ρ where it is inferred."""
+    mixture = model.mixture
+    return ConditionalPosterior(model, None if mixture is None else mixture.precision(share))
 
 
 def _columns(quality: Floats, number: int) -> Floats:

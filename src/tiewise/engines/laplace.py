@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
+from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.laplace_marginal import LaplaceMarginal
-from tiewise.engines.preconditioner import build_preconditioner
+from tiewise.engines.preconditioners.mixture_preconditioner import WarmStart, plain_or_mixture
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.progress import Progress
+
+Floats = NDArray[np.float64]
 
 BLOCK = 500
 
@@ -28,7 +31,7 @@ class Laplace:
 
     draws: int = 4000
     weighted: bool = True
-    start: LaplaceMarginal | None = field(default=None, repr=False, compare=False)
+    start: WarmStart | None = field(default=None, repr=False, compare=False)
 
     name = "laplace"
     kind = "approximate"
@@ -37,23 +40,25 @@ class Laplace:
         """One chain of independent draws."""
         refuse_terms(model, self)
         begin = perf_counter()
-        preconditioner = build_preconditioner(model, self.start)
+        preconditioner = plain_or_mixture(model, self.start)
         build_seconds = perf_counter() - begin
         rng = np.random.default_rng(seed)
-        quality, tie, variance, weight = [], [], [], []
+        parts: list[dict[str, Floats]] = []
         for start in range(0, self.draws, BLOCK):
             q = rng.normal(size=(preconditioner.dimensions, min(BLOCK, self.draws - start)))
-            at = preconditioner.parameters(q)
-            quality.append(at.quality.T)
-            tie.append(at.tie)
-            variance.append(np.exp(2 * at.log_alpha))
-            weight.append(preconditioner.log_density(q) + (q**2).sum(axis=0) / 2)
+            at: Any = preconditioner.parameters(q)
+            weight = preconditioner.log_density(q) + (q**2).sum(axis=0) / 2
+            parts.append({**preconditioner.draws(at), "log_weight": weight})
             progress("sampling", min(start + BLOCK, self.draws), self.draws)
-        return Draws(
-            np.concatenate(quality)[None],
-            np.concatenate(tie)[None],
-            np.concatenate(variance)[None],
-            stats={"log_weight": np.concatenate(weight)[None]} if self.weighted else {},
-            build_seconds=build_seconds,
-            warm_start=preconditioner.warm_start,
+        values = {
+            name: np.concatenate([np.moveaxis(part[name], -1, 0) for part in parts])[None]
+            for name in parts[0]
+        }
+        quality, tie, variance, log_weight = (
+            values.pop(name) for name in ("quality", "tie", "variance", "log_weight")
         )
+        return Draws(
+            quality, tie, variance, terms=values,
+            stats={"log_weight": log_weight} if self.weighted else {},
+            build_seconds=build_seconds, warm_start=preconditioner.warm_start,
+        )  # fmt: skip

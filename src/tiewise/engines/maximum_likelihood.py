@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.newton import maximise
+from tiewise.engines.preconditioners.newton import maximise
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.progress import Progress

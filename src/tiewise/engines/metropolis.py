@@ -8,7 +8,8 @@ random walk of its own, and α² is drawn from its conditional distribution.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
@@ -17,11 +18,19 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.preconditioner import PlainPreconditioner, build_preconditioner
+from tiewise.engines.preconditioners.mixture_marginal import share_of
+from tiewise.engines.preconditioners.mixture_preconditioner import (
+    MixtureParameters,
+    MixturePreconditioner,
+    plain_or_mixture,
+)
+from tiewise.engines.preconditioners.plain import PlainPreconditioner
+from tiewise.engines.share_updates import LARGEST, draw_share
 from tiewise.engines.slice_sampling import slice_draw
-from tiewise.engines.threads import run_chains
+from tiewise.engines.threads import chain_generators, in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.map_priors import Mixture
 from tiewise.model.scalar_priors import InverseGamma
 from tiewise.progress import Progress, ProgressCounter
 
@@ -56,31 +65,47 @@ class Metropolis:
         """Draws from several independent chains."""
         refuse_terms(model, self)
         begin = perf_counter()
-        sampler = _Sampler(build_preconditioner(model))
+        sampler = _Sampler(plain_or_mixture(model))
         build_seconds = perf_counter() - begin
-        each = -(-self.draws // self.chains)
-        counter = ProgressCounter(progress, "sampling", self.chains * (self.warmup + each))
+        chains = [_Chain(rng) for rng in chain_generators(seed, self.chains)]
 
-        def run(rng: Generator, counter: ProgressCounter) -> _Chain:
-            return sampler.run(rng, self.warmup, each, self.thin, counter)
+        def draw(each: int, thin: int, progress: Progress) -> Draws:
+            warmup = sum(self.warmup for chain in chains if chain.state is None)
+            counter = ProgressCounter(progress, "sampling", warmup + self.chains * each)
+            runs = in_threads(
+                lambda chain, counter: sampler.run(
+                    chain, self.warmup, each, self.thin, thin * self.thin, counter
+                ),
+                chains, counter, self.threads,
+            )  # fmt: skip
+            quality, tie, variance, share = (np.stack(part) for part in zip(*runs, strict=True))
+            facts = self._facts(chains, free_tie=model.fixed_tie is None)
+            return Draws(
+                quality, tie, variance, terms={} if model.mixture is None else {"share": share},
+                facts=facts, build_seconds=build_seconds, more=draw,
+            )  # fmt: skip
 
-        chains = run_chains(run, seed.spawn(self.chains), counter, self.threads)
-        quality, tie, variance, acceptance = (
-            np.stack(part) for part in list(zip(*chains, strict=True))[:4]
-        )
-        facts = {
+        return draw(-(-self.draws // self.chains), 1, progress)
+
+    def _facts(self, chains: Sequence[_Chain], *, free_tie: bool) -> dict[str, str | int | float]:
+        """Step sizes, and the acceptance of all draws so far."""
+        acceptance = np.stack([np.concatenate(chain.acceptance) for chain in chains])
+        facts: dict[str, str | int | float] = {
             "warmup": self.warmup, "thin": self.thin,
             "acceptance": float(acceptance[..., 0].mean()),
             "step": float(np.mean([chain.step_sizes.quality for chain in chains])),
         }  # fmt: skip
-        if model.fixed_tie is None:
+        if free_tie:
             facts["tie_acceptance"] = float(acceptance[..., 1].mean())
             facts["tie_step"] = float(np.mean([chain.step_sizes.tie for chain in chains]))
-        return Draws(quality, tie, variance, facts=facts, build_seconds=build_seconds)
+        return facts
 
 
 class _State(NamedTuple):
-    """The state of a chain: x with λ = B x, the threshold δ and its coordinate t, and α²."""
+    """The state of a chain: x with λ = B x, the threshold δ and its coordinate t, α² and ρ.
+
+    Where ρ is inferred, B = E diag(√(ρ r + 1 − ρ)); x has the prior N(0, α² I) for every ρ.
+    """
 
     x: Floats
     quality: Floats
@@ -88,6 +113,7 @@ class _State(NamedTuple):
     t: float
     variance: float
     log_likelihood: float
+    share: float = 1.0
 
 
 class _Acceptance(NamedTuple):
@@ -110,14 +136,17 @@ class _StepSizes(NamedTuple):
         return _StepSizes(min(1.0, quality), tie)
 
 
-class _Chain(NamedTuple):
-    """The draws of one chain."""
+UNTUNED = _StepSizes(1.0, 1.0)
 
-    quality: Floats
-    tie: Floats
-    variance: Floats
-    acceptance: Floats
-    step_sizes: _StepSizes
+
+@dataclass
+class _Chain:
+    """A chain under way: no state before its warm-up; acceptance of its draws, piece by piece."""
+
+    rng: Generator
+    state: _State | None = None
+    step_sizes: _StepSizes = UNTUNED
+    acceptance: list[Floats] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -127,22 +156,30 @@ class _Sampler:
     The preconditioner supplies the factor B of the prior, and the starts.
     """
 
-    preconditioner: PlainPreconditioner
+    preconditioner: PlainPreconditioner | MixturePreconditioner
 
     def run(
-        self, rng: Generator, warmup: int, draws: int, thin: int, counter: ProgressCounter
-    ) -> _Chain:
-        """One chain after its warm-up."""
+        self, chain: _Chain, warmup: int, draws: int, warmup_thin: int, thin: int,
+        counter: ProgressCounter,
+    ) -> tuple[Floats, Floats, Floats, Floats]:  # fmt: skip
+        """The next draws of a chain after its warm-up, each the last of `thin` steps."""
         quality = np.empty((draws, self.preconditioner.model.size))
-        tie, variance, acceptance = np.empty(draws), np.empty(draws), np.empty((draws, 2))
+        (tie, variance, share), acceptance = np.empty((3, draws)), np.empty((draws, 2))
         # A proposal may overflow (a threshold of 0 or ∞); it is then rejected without a warning.
         with np.errstate(all="ignore"):
-            state, step_sizes = self.warm_up(rng, warmup, thin, counter)
+            if chain.state is None:
+                chain.state, chain.step_sizes = self.warm_up(
+                    chain.rng, warmup, warmup_thin, counter
+                )
+            state = chain.state
             for k in range(draws):
-                state, acceptance[k] = self.advance(state, step_sizes, thin, rng)
+                state, acceptance[k] = self.advance(state, chain.step_sizes, thin, chain.rng)
                 quality[k], tie[k], variance[k] = state.quality, state.tie, state.variance
+                share[k] = state.share
                 counter.step()
-        return _Chain(quality, tie, variance, acceptance, step_sizes)
+        chain.state = state
+        chain.acceptance.append(acceptance)
+        return quality, tie, variance, share
 
     def warm_up(
         self, rng: Generator, warmup: int, thin: int, counter: ProgressCounter
@@ -177,7 +214,11 @@ class _Sampler:
         tie, variance = float(at.tie[0]), math.exp(2 * at.log_alpha[0])
         quality, t = np.ascontiguousarray(at.quality[:, 0]), float(at.unconstrained_tie[0])
         log_likelihood = self.log_likelihood(quality, tie)
-        return _State(at.x[:, 0], quality, tie, t, variance, log_likelihood)
+        if not isinstance(at, MixtureParameters):
+            return _State(at.x[:, 0], quality, tie, t, variance, log_likelihood)
+        share = min(float(share_of(at.tau)[0]), LARGEST)
+        x = at.z[:, 0] / self._sd(share)
+        return _State(x, quality, tie, t, variance, log_likelihood, share)
 
     def step(
         self, state: _State, step_sizes: _StepSizes, rng: Generator
@@ -189,7 +230,32 @@ class _Sampler:
             state, tie = self.update_tie(state, step_sizes.tie, rng)
         if self.preconditioner.variance_prior is not None:
             state = state._replace(variance=self.draw_variance(state, rng))
+        if self.mixture is not None:
+            state = self.update_share(state, rng)
         return state, _Acceptance(quality, tie)
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """The correlation whose share is inferred."""
+        return self.preconditioner.model.mixture
+
+    def _sd(self, share: float) -> Floats:
+        assert self.mixture is not None
+        return np.sqrt(self.mixture.variances(share))
+
+    def quality(self, x: Floats, share: float) -> Floats:
+        """λ = B x."""
+        if isinstance(self.preconditioner, MixturePreconditioner):
+            out: Floats = self.preconditioner.vectors @ (self._sd(share) * x)
+            return out
+        return self.preconditioner.basis @ x
+
+    def update_share(self, state: _State, rng: Generator) -> _State:
+        """ρ conditional on the qualities, which stay as they are."""
+        assert self.mixture is not None
+        z = self._sd(state.share) * state.x
+        share = draw_share(self.mixture, z, state.variance, state.share, rng)
+        return state._replace(share=share, x=z / self._sd(share))
 
     def update_quality(
         self, state: _State, step_size: float, rng: Generator
@@ -197,7 +263,7 @@ class _Sampler:
         """The prior-preconditioned proposal, accepted or rejected, and its acceptance."""
         noise = rng.normal(size=len(state.x)) * math.sqrt(state.variance)
         x = math.sqrt(1 - step_size**2) * state.x + step_size * noise
-        quality = self.preconditioner.basis @ x
+        quality = self.quality(x, state.share)
         log_likelihood = self.log_likelihood(quality, state.tie)
         proposal = state._replace(x=x, quality=quality, log_likelihood=log_likelihood)
         return _accept_or_reject(state, proposal, log_likelihood - state.log_likelihood, rng)

@@ -35,14 +35,9 @@ def one_blas_thread_for_good() -> None:
     threadpool_limits(1, user_api="blas")
 
 
-def run_chains(
-    run: Callable[[Generator, ProgressCounter], Result],
-    seeds: Sequence[SeedSequence],
-    counter: ProgressCounter,
-    threads: int,
-) -> list[Result]:
-    """One result per seed, in the order of seeds, for any number of threads."""
-    return in_threads(run, [np.random.default_rng(seed) for seed in seeds], counter, threads)
+def chain_generators(seed: SeedSequence, chains: int) -> list[Generator]:
+    """A generator of its own for each chain."""
+    return [np.random.default_rng(own) for own in seed.spawn(chains)]
 
 
 def in_threads(

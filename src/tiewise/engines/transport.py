@@ -7,7 +7,7 @@ are products of matrices (docs/inference.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from tiewise.engines import engine_class
 from tiewise.engines.base import Draws, Engine, EngineUnsuitable
-from tiewise.engines.hierarchical_preconditioner import build_hierarchical_preconditioner
-from tiewise.engines.laplace_marginal import LaplaceMarginal
-from tiewise.engines.preconditioner import Preconditioner, build_preconditioner
+from tiewise.engines.preconditioners.hierarchical_preconditioner import (
+    build_hierarchical_preconditioner,
+)
+from tiewise.engines.preconditioners.mixture_preconditioner import WarmStart, plain_or_mixture
+from tiewise.engines.preconditioners.plain import Preconditioner
 from tiewise.engines.threads import in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -89,7 +91,7 @@ class Transport:
     chains: int = 64
     blocks: int = 2
     threads: int = 2
-    start: LaplaceMarginal | None = field(default=None, repr=False, compare=False)
+    start: WarmStart | None = field(default=None, repr=False, compare=False)
 
     name = "transport"
     kind = "exact"
@@ -121,54 +123,19 @@ class Transport:
                 f"{self.steps[-1]} steps",
                 self._fallback(model),
             )
-        pilot_gradients = sum(block.gradients for block in blocks)
-        buffer = self._sample(blocks, settings, chains, progress)
-        gradients = sum(block.gradients for block in blocks) - pilot_gradients
-        values = buffer.values
-        quality, tie, variance = (values.pop(name) for name in ("quality", "tie", "variance"))
-        return Draws(
-            quality,
-            tie,
-            variance,
-            terms=values,
-            stats={"acceptance_rate": buffer.acceptance},
-            facts={
-                "steps": settings.steps,
-                "angle": round(settings.angle, 4),
-                "acceptance": float(buffer.acceptance.mean()),
-                "pilot_acceptance": pilot_acceptance,
-                "gradients": gradients,
-                "pilot_gradients": pilot_gradients,
-            },
-            superchains=SUPERCHAINS,
-            build_seconds=build_seconds,
-            warm_start=preconditioner.warm_start,
-        )
+        pilot = {
+            "steps": settings.steps,
+            "angle": round(settings.angle, 4),
+            "pilot_acceptance": pilot_acceptance,
+            "pilot_gradients": sum(block.gradients for block in blocks),
+        }
+        running = RunningChains(blocks, settings, self.threads, build_seconds, pilot)
+        return running.draw(-(-self.draws // chains), 1, progress)
 
     def _preconditioner(self, model: BradleyTerry) -> Preconditioner:
         if model.terms:
             return build_hierarchical_preconditioner(model)
-        return build_preconditioner(model, self.start)
-
-    def _sample(
-        self,
-        blocks: Sequence[ChainBlock],
-        settings: TrajectorySettings,
-        chains: int,
-        progress: Progress,
-    ) -> DrawBuffer:
-        """Draws of all chains."""
-        each = -(-self.draws // chains)
-        counter = ProgressCounter(progress, "sampling", self.blocks * each)
-        example = blocks[0].preconditioner.draws(blocks[0].parameters)
-        buffer = DrawBuffer.empty(example, chains, each)
-        tasks = list(zip(blocks, buffer.split(self.blocks), strict=True))
-
-        def run(task: tuple[ChainBlock, DrawBuffer], counter: ProgressCounter) -> None:
-            task[0].sample(task[1], settings, counter)
-
-        in_threads(run, tasks, counter, self.threads)
-        return buffer
+        return plain_or_mixture(model, self.start)
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
         """The engine for models on which this one's acceptance is too low."""
@@ -188,6 +155,57 @@ class PatientTransport(Transport):
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
         return None if model.terms else super()._fallback(model)
+
+
+@dataclass
+class RunningChains:
+    """Chains after their pilot run, from which draws are taken piece by piece."""
+
+    blocks: Sequence[ChainBlock]
+    settings: TrajectorySettings
+    threads: int
+    build_seconds: float
+    pilot: Mapping[str, str | int | float]
+    acceptance: list[Floats] = field(default_factory=list)
+
+    def draw(self, each: int, thin: int, progress: Progress) -> Draws:
+        """The next draws of every chain, each the last of `thin` trajectories."""
+        buffer = self._fill(each, thin, progress)
+        self.acceptance.append(buffer.acceptance)
+        values, preconditioner = buffer.values, self.blocks[0].preconditioner
+        quality, tie, variance = (values.pop(name) for name in ("quality", "tie", "variance"))
+        gradients = sum(block.gradients for block in self.blocks)
+        facts = {
+            **self.pilot,
+            "acceptance": float(np.concatenate(self.acceptance, axis=1).mean()),
+            "gradients": gradients - int(self.pilot["pilot_gradients"]),
+        }
+        return Draws(
+            quality,
+            tie,
+            variance,
+            terms=values,
+            stats={"acceptance_rate": buffer.acceptance},
+            facts=facts,
+            superchains=SUPERCHAINS,
+            build_seconds=self.build_seconds,
+            warm_start=preconditioner.warm_start,
+            more=self.draw,
+        )
+
+    def _fill(self, each: int, thin: int, progress: Progress) -> DrawBuffer:
+        """A buffer of the next draws of all chains."""
+        counter = ProgressCounter(progress, "sampling", len(self.blocks) * each)
+        first = self.blocks[0]
+        chains = sum(block.q.shape[1] for block in self.blocks)
+        buffer = DrawBuffer.empty(first.preconditioner.draws(first.parameters), chains, each)
+        tasks = list(zip(self.blocks, buffer.split(len(self.blocks)), strict=True))
+
+        def run(task: tuple[ChainBlock, DrawBuffer], counter: ProgressCounter) -> None:
+            task[0].sample(task[1], self.settings, counter, thin)
+
+        in_threads(run, tasks, counter, self.threads)
+        return buffer
 
 
 class ChainBlock:
@@ -256,11 +274,16 @@ class ChainBlock:
         self.log_density = np.where(accepted, log_density, self.log_density)
 
     def sample(
-        self, buffer: DrawBuffer, settings: TrajectorySettings, counter: ProgressCounter
+        self,
+        buffer: DrawBuffer,
+        settings: TrajectorySettings,
+        counter: ProgressCounter,
+        thin: int = 1,
     ) -> None:
-        """Fill the buffer, one draw per trajectory."""
+        """Fill the buffer, a draw for every `thin` trajectories."""
         for t in range(buffer.acceptance.shape[1]):
-            buffer.acceptance[:, t] = self.transition(settings)
+            for _ in range(thin):
+                buffer.acceptance[:, t] = self.transition(settings)
             for name, draw in self.preconditioner.draws(self.parameters).items():
                 buffer.values[name][:, t] = np.moveaxis(draw, -1, 0)
             counter.step()

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from tiewise.experiments.designs import county, simulate_county_study
+from tiewise.experiments.designs import county, paper_model, simulate_county_study
 from tiewise.experiments.experiment import (
     Experiment,
     ExperimentData,
@@ -21,8 +21,7 @@ from tiewise.experiments.experiment import (
 from tiewise.experiments.plots import strips
 from tiewise.geo.graph import Graph
 from tiewise.jobs.run import TaskResult
-from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.planning.recovery import centred, correlation, rank_positions, rmse, sample_posterior
 from tiewise.plots.canvas import heading, notes, page, styled
@@ -52,14 +51,14 @@ def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
         graph, comparisons=case["comparisons"], tie=case["tie"], variance=case["variance"],
         rng=np.random.default_rng(data_seed),
     )  # fmt: skip
-    prior, true_quality = Network(graph), centred(truth.quality)
-    free = sample_posterior(BradleyTerry(counts, prior), fit_seeds[0])
+    prior, true_quality = Network(graph, share=1.0), centred(truth.quality)
+    free = sample_posterior(paper_model(counts, prior), fit_seeds[0])
     low, high = (float(end) for end in np.quantile(free.variance, ENDS))
     means = {"inferred": free.mean}
     at = {"inferred": float(free.variance.mean()), "weak": high, "strong": low}
     at["very strong"] = VERY_STRONG * low
     for fit_seed, strength in zip(fit_seeds[1:], list(at)[1:], strict=True):
-        model = BradleyTerry(counts, prior, variance=Fixed(at[strength]))
+        model = paper_model(counts, prior, variance=Fixed(at[strength]))
         means[strength] = sample_posterior(model, fit_seed).mean
     sd = free.quality.std(axis=0, ddof=1)
     rows = [

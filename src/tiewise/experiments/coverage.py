@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import SeedSequence
 
-from tiewise.experiments.designs import county
+from tiewise.experiments.designs import county, paper_model
 from tiewise.experiments.experiment import (
     SIGNIFICANCE,
     Experiment,
@@ -20,8 +20,7 @@ from tiewise.experiments.experiment import (
 )
 from tiewise.experiments.plots import coverage_rows
 from tiewise.jobs.run import TaskResult
-from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.planning.recovery import centred, interval_covers, sample_posterior
@@ -38,7 +37,7 @@ RANDOM_TRUTH = SIZE | {"name": "drawn", "variance": [3.0, 2.0], "tie": 2.0}
 FIXED_TRUTH = SIZE | {"name": "fixed", "variance": 1.0, "tie": 0.5}
 LABELS = {
     "drawn": "drawn from the prior",
-    "fixed": "α² = 1, δ = 0.5; default priors",
+    "fixed": "α² = 1, δ = 0.5; the paper's priors",
 }
 WORDS = {"quality": "qualities λ", "tie": "threshold δ", "variance": "variance α²"}
 
@@ -46,7 +45,7 @@ Scalars = tuple[VariancePrior | Fixed, TiePrior | Fixed]
 
 
 def scalars(case: Mapping[str, Any]) -> tuple[Scalars, Mapping[str, Any]]:
-    """Where α² and δ come from, and the priors of the model (none named: its defaults)."""
+    """Where α² and δ come from, and the priors of the model (none named: the paper's)."""
     if case["name"] == "drawn":
         variance, tie = InverseGamma(*case["variance"]), Exponential(case["tie"])
         return (variance, tie), {"variance": variance, "tie": tie}
@@ -56,11 +55,11 @@ def scalars(case: Mapping[str, Any]) -> tuple[Scalars, Mapping[str, Any]]:
 def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     """One study, and whether each kind of interval holds the truth (of λ: which share)."""
     data_seed, fit_seed = seed.spawn(2)
-    rng, prior = np.random.default_rng(data_seed), Network(county(case["wards"]))
+    rng, prior = np.random.default_rng(data_seed), Network(county(case["wards"]), share=1.0)
     (variance, tie), priors = scalars(case)
     truth = Truth.from_priors(prior, variance, tie, rng)
     counts = simulate_counts(truth, case["comparisons"], rng)
-    sample = sample_posterior(BradleyTerry(counts, prior, **priors), fit_seed)
+    sample = sample_posterior(paper_model(counts, prior, **priors), fit_seed)
     true_values: dict[str, Any] = {
         "quality": centred(truth.quality), "tie": truth.tie, "variance": truth.variance,
     }  # fmt: skip

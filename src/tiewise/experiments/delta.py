@@ -9,7 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.random import SeedSequence
 
-from tiewise.experiments.designs import county, expected_information, tie_for_share
+from tiewise.experiments.designs import (
+    county,
+    expected_information,
+    paper_model,
+    tie_for_share,
+)
 from tiewise.experiments.experiment import (
     Experiment,
     ExperimentData,
@@ -23,7 +28,7 @@ from tiewise.experiments.experiment import (
 from tiewise.experiments.plots import strips
 from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, random_pairs, simulate_counts
 from tiewise.planning.recovery import centred, correlation, interval_covers, sample_posterior
@@ -46,7 +51,7 @@ def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     """
     data_seed, *fit_seeds = seed.spawn(1 + len(case["shares"]))
     rng, graph = np.random.default_rng(data_seed), county(case["wards"])
-    prior = Network(graph)
+    prior = Network(graph, share=1.0)
     base = Truth.from_priors(prior, Fixed(case["variance"]), None, rng)
     pairs = random_pairs(len(base.items), case["comparisons"], rng)
     rows = []
@@ -56,7 +61,7 @@ def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
         counts = simulate_counts(truth, case["comparisons"], rng, pairs)
         rows.append(
             {"share": share, "tie": tie, "ties": counts.total_ties / counts.comparisons}
-            | recovery_errors(BradleyTerry(counts, prior), truth, fit_seed)
+            | recovery_errors(paper_model(counts, prior), truth, fit_seed)
             | {"information": expected_information(graph, tie, variance=case["variance"])}
         )
     return TaskResult(rows)

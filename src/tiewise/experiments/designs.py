@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -14,8 +15,9 @@ from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
-from tiewise.model.quality_priors import Covariance, Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Covariance, QualityPrior
+from tiewise.model.scalar_priors import PAPER_TIE, PAPER_VARIANCE, Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.pairing.information import information
 
@@ -37,7 +39,7 @@ def simulate_county_study(
     graph: Graph, *, comparisons: int, tie: float, variance: float, rng: Generator
 ) -> tuple[Truth, Counts]:
     """Qualities drawn from the network prior, and judgements of uniform pairs."""
-    truth = Truth.from_priors(Network(graph), Fixed(variance), Fixed(tie), rng)
+    truth = Truth.from_priors(Network(graph, share=1.0), Fixed(variance), Fixed(tie), rng)
     return truth, simulate_counts(truth, comparisons, rng)
 
 
@@ -56,8 +58,13 @@ def scaling_study(items: int, rng: Generator) -> tuple[Floats, Counts]:
 
 
 def scaling_model(covariance: Floats, counts: Counts) -> BradleyTerry:
-    """The model of such a study, under the default priors of α² and δ."""
-    return BradleyTerry(counts, Covariance(covariance, counts.items))
+    """The model of such a study, under the paper's priors of α² and δ."""
+    return paper_model(counts, Covariance(covariance, counts.items))
+
+
+def paper_model(counts: Counts, prior: QualityPrior, **changes: Any) -> BradleyTerry:
+    """The model that the paper fits: its priors of α² and δ, unless `changes` say others."""
+    return BradleyTerry(counts, prior, **{"variance": PAPER_VARIANCE, "tie": PAPER_TIE, **changes})
 
 
 # Expected ties and information under the prior.
@@ -91,7 +98,7 @@ def tie_for_share(graph: Graph, share: float, *, variance: float = 1.0) -> float
 
 def _gaps(graph: Graph, variance: float) -> tuple[Floats, Floats]:
     """Differences (pairs, nodes) of quality as the prior has them, and the weight of each node."""
-    covariance = Network(graph).covariance()
+    covariance = Network(graph, share=1.0).covariance()
     one, two = np.triu_indices(len(covariance), 1)
     square = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
     z, weight = np.polynomial.hermite_e.hermegauss(NODES)

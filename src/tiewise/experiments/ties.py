@@ -13,7 +13,12 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
-from tiewise.experiments.designs import county, simulate_county_study, tie_for_share
+from tiewise.experiments.designs import (
+    county,
+    paper_model,
+    simulate_county_study,
+    tie_for_share,
+)
 from tiewise.experiments.experiment import (
     Experiment,
     ExperimentData,
@@ -26,7 +31,9 @@ from tiewise.experiments.plots import lines
 from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import Likelihood
-from tiewise.model.quality_priors import Network, QualityPrior
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import QualityPrior
+from tiewise.model.scalar_priors import PAPER_VARIANCE
 from tiewise.planning.recovery import (
     PosteriorSample,
     centred,
@@ -60,8 +67,10 @@ class HalfWins(BradleyTerry):
     @classmethod
     def of(cls, counts: Counts, prior: QualityPrior) -> HalfWins:
         """The model of judgements with ties."""
-        return cls(_wins(counts, 2 * counts.wins_first + counts.ties,
-                         2 * counts.wins_second + counts.ties), prior, tie=None)  # fmt: skip
+        doubled = _wins(
+            counts, 2 * counts.wins_first + counts.ties, 2 * counts.wins_second + counts.ties
+        )
+        return cls(doubled, prior, variance=PAPER_VARIANCE, tie=None)
 
     @cached_property
     def likelihood(self) -> Likelihood:
@@ -87,10 +96,10 @@ def _wins(counts: Counts, first: NDArray[np.int64], second: NDArray[np.int64]) -
 def tie_models(counts: Counts, prior: QualityPrior, rng: Generator) -> dict[str, BradleyTerry]:
     """The four ways to treat ties, as models."""
     return {
-        "modelled": BradleyTerry(counts, prior),
-        "dropped": BradleyTerry(counts.without_ties(), prior, tie=None),
+        "modelled": paper_model(counts, prior),
+        "dropped": paper_model(counts.without_ties(), prior, tie=None),
         "half": HalfWins.of(counts, prior),
-        "coin": BradleyTerry(break_ties_randomly(counts, rng), prior, tie=None),
+        "coin": paper_model(break_ties_randomly(counts, rng), prior, tie=None),
     }
 
 
@@ -102,7 +111,7 @@ def run_case(case: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     truth, counts = simulate_county_study(
         graph, comparisons=case["comparisons"], tie=tie, variance=1.0, rng=rng
     )
-    models = tie_models(counts, Network(graph), rng)
+    models = tie_models(counts, Network(graph, share=1.0), rng)
     pairs = np.array([rng.choice(len(truth.items), 2, replace=False) for _ in range(PAIRS)])
     rows = [
         {"share": case["share"], "handling": way, "ties": counts.total_ties / counts.comparisons}

@@ -16,7 +16,7 @@ from tiewise.engines import engine_class
 from tiewise.engines.base import Draws, Engine
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.quality_priors import Network
+from tiewise.model.map_priors import Network
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.diagnostics import ess
 from tiewise.progress import no_progress
@@ -60,7 +60,7 @@ def _warm_up(name: str) -> None:
     graph = Graph.grid(3, 3)
     rng = np.random.default_rng(1)
     truth = Truth(graph.items, rng.normal(size=9), tie=0.5, variance=1.0)
-    model = BradleyTerry(simulate_counts(truth, 90, rng), Network(graph))
+    model = BradleyTerry(simulate_counts(truth, 90, rng), Network(graph, share=1.0))
     small: dict[str, Any] = {"draws": 80} | ({"warmup": 5} if name != "transport" else {})
     engine_class(name)(**small).run(model, SeedSequence(1), no_progress)
 

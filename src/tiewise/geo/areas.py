@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.data.text_columns import as_text
+from tiewise.data.text_columns import as_text, tidied_ids
 from tiewise.errors import InputError, InputWarning
 from tiewise.randomness import RNGLike, as_seed
 from tiewise.text import first_line
@@ -42,6 +43,8 @@ class Areas:
     geometry: GeoSeries
     repaired: tuple[str, ...] = ()
     source: str = "the map"
+    name_columns: tuple[str, ...] = ()
+    """Columns of the map that could be the names, where none was named and none is called so."""
 
     @classmethod
     def read(
@@ -62,12 +65,17 @@ class Areas:
         else:
             frame, where = source, "the map"
         _refuse_shapeless(frame, where)
-        items = _ids(frame, _id_column(frame, id, where), where)
-        names = _labels(frame, _column(frame, name, "name", where))
-        groups = _labels(frame, _column(frame, group, "group", where))
+        id_column = _id_column(frame, id, where)
+        group_column = _column(frame, group, "group", where)
+        items = _ids(frame, id_column, where)
+        name_column = _column(frame, name, "name", where)
+        names = _labels(frame, name_column)
+        groups = _labels(frame, group_column)
         labels = tuple(name or item for item, name in zip(items, names or items, strict=True))
         geometry = frame.geometry.reset_index(drop=True)
-        return cls(items, labels, groups, geometry, source=where)._require_polygons()._repair()
+        could_be = () if name_column else _name_columns(frame, {id_column, group_column})
+        areas = cls(items, labels, groups, geometry, source=where, name_columns=could_be)
+        return areas._require_polygons()._repair()
 
     @classmethod
     def from_rings(
@@ -112,6 +120,8 @@ class Areas:
         )
         # Whole metres, so that neighbours share their corners to the last bit.
         wards = shapely.intersection(shapely.get_parts(cells), outline, grid_size=1)
+        # A corner that only touches the outline leaves a line of no width beside the ward.
+        wards = [_polygons_of(ward) for ward in wards]
         items = tuple(str(number) for number in range(1, count + 1))
         geometry = geopandas.GeoSeries(wards, crs="EPSG:27700")
         source = f"a made-up county (seed {seed})"
@@ -119,6 +129,11 @@ class Areas:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def with_tidied_ids(self) -> Areas:
+        """The same areas with the ids that judgements give them: 79 for a text 79.0."""
+        items = tidied_ids(self.items)
+        return self if len(set(items)) < len(items) else replace(self, items=items)
 
     def label(self, item: str) -> str:
         """An area in a message: its id, and its name where that is another."""
@@ -223,7 +238,7 @@ def attributes(source: str | Path | GeoDataFrame, id: str | None = None) -> pd.D
     """The attributes of each area in a map file, with the ids in a column `item`."""
     frame = _read_file(Path(source)) if isinstance(source, str | Path) else source
     where = str(source) if isinstance(source, str | Path) else "the map"
-    ids = _ids(frame, _id_column(frame, id, where), where)
+    ids = tidied_ids(_ids(frame, _id_column(frame, id, where), where))
     table: pd.DataFrame = frame[_columns(frame)]
     return table.assign(item=list(ids))
 
@@ -303,6 +318,17 @@ def _ids(frame: GeoDataFrame, column: str, where: str) -> tuple[str, ...]:
 
 def _labels(frame: GeoDataFrame, column: str | None) -> tuple[str, ...] | None:
     return None if column is None else tuple(as_text(value) for value in frame[column])
+
+
+def _name_columns(frame: GeoDataFrame, taken: set[str | None]) -> tuple[str, ...]:
+    """Columns of words without digits, most of them different; those called so come first."""
+    columns = []
+    for column in (name for name in _columns(frame) if name not in taken):
+        words = [as_text(value) for value in frame[column]]
+        names = [word for word in words if word and not re.search(r"\d", word)]
+        if len(names) > 0.8 * len(words) and len(set(names)) > len(words) / 2:
+            columns.append(column)
+    return tuple(sorted(columns, key=lambda column: not re.search("name|nm$", column.lower())))
 
 
 def _polygons_of(shape: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tiewise.data.counts import natural_order
 from tiewise.data.files import read_sheet
-from tiewise.data.text_columns import as_text
+from tiewise.data.text_columns import as_text, plain_ids
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
 
@@ -214,7 +214,10 @@ def _pairs(source: Any) -> tuple[list[Pair], Callable[[int], str]]:
         sheet = read_sheet(Path(source))
         columns = _two_columns(sheet.table.column_names, str(source))
         cells = [sheet.table.column(k).to_pylist() for k in columns]
-        return _texts(zip(*cells, strict=True)), lambda row: f"{source}, {sheet.place(row)}"
+        pairs = _texts(zip(*cells, strict=True))
+        plain = plain_ids(item for pair in pairs for item in pair)
+        tidied = [(plain[one], plain[two]) for one, two in pairs]
+        return tidied, lambda row: f"{source}, {sheet.place(row)}"
     if hasattr(source, "columns"):
         columns = _two_columns([str(column) for column in source.columns], "the table of edges")
         source = zip(*(source.iloc[:, k] for k in columns), strict=True)

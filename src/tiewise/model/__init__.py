@@ -2,9 +2,12 @@
 
 QUALITY_PRIORS = {
     "independent": "tiewise.model.quality_priors:Independent",
-    "network": "tiewise.model.quality_priors:Network",
-    "distance": "tiewise.model.distance_prior:Distance",
+    "network": "tiewise.model.map_priors:Network",
+    "distance": "tiewise.model.map_priors:Distance",
     "covariance": "tiewise.model.quality_priors:Covariance",
     "precision": "tiewise.model.quality_priors:Precision",
 }
 """Every prior of quality by its name on the command line, and the class that it is."""
+
+PRIOR_SET_NAMES = ("default", "paper")
+"""Priors that go together, by their name on the command line: see `prior_sets`."""

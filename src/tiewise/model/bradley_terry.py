@@ -13,11 +13,12 @@ from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.model.kernels import margins
 from tiewise.model.likelihood import Likelihood, LikelihoodArguments, PlainHessian
+from tiewise.model.map_priors import Mixture
 from tiewise.model.quality_priors import Independent, QualityPrior
 from tiewise.model.scalar_priors import (
-    Exponential,
+    DEFAULT_TIE,
+    DEFAULT_VARIANCE,
     Fixed,
-    InverseGamma,
     TiePrior,
     VariancePrior,
     prior_to_dict,
@@ -42,8 +43,8 @@ class BradleyTerry:
 
     counts: Counts
     prior: QualityPrior = field(default_factory=Independent)
-    variance: VariancePrior | Fixed = field(default_factory=InverseGamma, kw_only=True)
-    tie: TiePrior | Fixed | None = field(default_factory=Exponential, kw_only=True)
+    variance: VariancePrior | Fixed = field(default=DEFAULT_VARIANCE, kw_only=True)
+    tie: TiePrior | Fixed | None = field(default=DEFAULT_TIE, kw_only=True)
     terms: tuple[Term, ...] = field(default=(), kw_only=True)
     covariates: InitVar[object] = field(default=None, kw_only=True)
     formula: InitVar[str | None] = field(default=None, kw_only=True)
@@ -117,6 +118,12 @@ class BradleyTerry:
         """(F Fᵀ)⁻¹ where it can be trusted, else None."""
         return self.prior.precision(self.size)
 
+    @property
+    def mixture(self) -> Mixture | None:
+        """The correlation of qualities whose share is inferred; None where there is none."""
+        mixture: Mixture | None = getattr(self.prior, "mixture", None)
+        return mixture
+
     @cached_property
     def likelihood(self) -> Likelihood:
         """The likelihood of qualities and one threshold, terms left out."""
@@ -158,7 +165,3 @@ class BradleyTerry:
         }
         terms = [term.to_dict() for term in self.terms]
         return facts | ({"terms": terms} if terms else {})
-
-    def unbounded_variance(self) -> bool:
-        """Whether the data leave α² to its prior: no tie and no circle among the successes."""
-        return all(len(part) == 1 for part in self.counts.components(directed=True))

@@ -8,13 +8,18 @@ from typing import TypedDict
 from tiewise.data.comparisons import Comparisons
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
+from tiewise.geo.item_context import ItemContext
 from tiewise.model import QUALITY_PRIORS
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.item_context import ItemContext
 from tiewise.model.quality_priors import QualityPrior, quality_prior_class
-from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
+from tiewise.model.scalar_priors import (
+    DEFAULT_TIE,
+    DEFAULT_VARIANCE,
+    Fixed,
+    TiePrior,
+    VariancePrior,
+)
 from tiewise.model.term_options import TermOptions, counts_and_terms, join_waves
-from tiewise.text import some_names
 
 
 class ModelOptions(TypedDict, total=False):
@@ -22,9 +27,10 @@ class ModelOptions(TypedDict, total=False):
 
     prior: str | None
     reach: float | None
+    share: float | None
     variance: VariancePrior | Fixed | None
     tie: TiePrior | Fixed | None
-    ties: bool
+    ties: bool | None
     covariates: object
     formula: str | None
     order: bool
@@ -42,9 +48,10 @@ def build_model(
     *,
     prior: str | None = None,
     reach: float | None = None,
+    share: float | None = None,
     variance: VariancePrior | Fixed | None = None,
     tie: TiePrior | Fixed | None = None,
-    ties: bool = True,
+    ties: bool | None = None,
     covariates: object = None,
     formula: str | None = None,
     order: bool = False,
@@ -55,9 +62,12 @@ def build_model(
     sharpness: bool = False,
     thresholds: bool = False,
 ) -> BradleyTerry:
-    """The model of these judgements; `ties=False` leaves the tied ones out.
+    """The model of these judgements.
 
-    `prior` names a prior of quality, `reach` is that of the distance prior; the others, from
+    It has a tie threshold where a judgement is a tie, or where the file says that ties were
+    offered; `ties=True` asks for one, `ties=False` leaves tied judgements out.
+    `prior` names a prior of quality, `reach` is that of the distance prior, `share` that of the
+    network (None infers it); the others, from
     `covariates` on, are the fields of `TermOptions`.
     """
     context = context or ItemContext()
@@ -67,28 +77,43 @@ def build_model(
     if isinstance(comparisons, Comparisons):
         comparisons, options = join_waves(comparisons, options)
     counts, terms = counts_and_terms(comparisons, options, table=context.table, id=context.id)
-    if not ties:
+    threshold = _has_threshold(comparisons, tie) if ties is None else ties
+    if not threshold:
         counts = counts.without_ties()
     if counts.comparisons == 0:
         raise InputError(
             "there is nothing to fit: no judgement chooses an item"
-            + (" or calls a tie" if ties else " (ties=False leaves ties out)")
+            + (" (ties=False leaves ties out)" if ties is False else " or calls a tie")
             + (f", {counts.skips} are skips" if counts.skips else "")
             + "; give a file with some that do"
         )
-    quality_prior = choose_prior(context, prior, reach=reach)
-    _refuse_strangers(counts, quality_prior, context)
+    quality_prior = choose_prior(context, prior, reach=reach, share=share)
+    if quality_prior.items is not None:
+        context.refuse_strangers(counts.items, quality_prior.items)
     return BradleyTerry(
         counts,
         quality_prior,
-        variance=variance or InverseGamma(),
-        tie=(tie or Exponential()) if ties else None,
+        variance=variance or DEFAULT_VARIANCE,
+        tie=(tie or DEFAULT_TIE) if threshold else None,
         terms=terms,
     )
 
 
+def _has_threshold(comparisons: Comparisons | Counts, tie: TiePrior | Fixed | None) -> bool:
+    """Whether a model without a word about ties has a threshold; one that is held stays."""
+    if isinstance(tie, Fixed):
+        return True
+    if isinstance(comparisons, Counts):
+        return comparisons.total_ties > 0
+    return comparisons.ties > 0 or bool(comparisons.ties_offered)
+
+
 def choose_prior(
-    context: ItemContext, kind: str | None = None, *, reach: float | None = None
+    context: ItemContext,
+    kind: str | None = None,
+    *,
+    reach: float | None = None,
+    share: float | None = None,
 ) -> QualityPrior:
     """The prior of this name; by default the network where neighbours are known."""
     kind = kind or ("network" if context.graph is not None else "independent")
@@ -97,19 +122,12 @@ def choose_prior(
     chosen = quality_prior_class(kind)
     if reach is not None and "reach" not in chosen.takes:
         raise InputError(f"reach= belongs to prior=distance, and this prior is {kind}")
+    # Other priors are wholly what they are, which a share of 1 says.
+    if share not in (None, 1) and "share" not in chosen.takes:
+        raise InputError(f"share= belongs to prior=network, and this prior is {kind}")
     if context.matrix is not None and "matrix" not in chosen.takes:
         raise InputError("say what matrix= holds: prior=covariance or prior=precision")
-    return chosen.from_context(context, reach=reach)
-
-
-def _refuse_strangers(counts: Counts, prior: QualityPrior, context: ItemContext) -> None:
-    """Say so when the judgements and the prior have no item in common: the ids are of two kinds."""
-    if prior.items is None or set(counts.items) & set(prior.items):
-        return
-    mapped = context.areas is not None
-    way = "choose its column of ids with id=" if mapped else "use the same ids"
-    where = "map" if mapped else "edges" if context.graph is not None else "matrix"
-    raise InputError(
-        f"none of the compared items ({some_names(counts.items, 3, ellipsis=True) or 'none'}) is "
-        f"in the {where}, which has {some_names(prior.items, 3, ellipsis=True) or 'none'}; {way}"
+    options = {"reach": reach, "share": share}
+    return chosen.from_context(
+        context, **{name: value for name, value in options.items() if name in chosen.takes}
     )

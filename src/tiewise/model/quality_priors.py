@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tiewise.errors import InputError
-from tiewise.geo.graph import Graph
 from tiewise.model import QUALITY_PRIORS
 from tiewise.registry import load
 
 if TYPE_CHECKING:
-    from tiewise.model.item_context import ItemContext
+    from tiewise.geo.item_context import ItemContext
 
 Floats = NDArray[np.float64]
 
@@ -54,11 +53,11 @@ class RegisteredPrior(QualityPrior, Protocol):
 
     kind: ClassVar[str]
     takes: ClassVar[frozenset[str]]
-    """Which of `matrix` and `reach` it is built from."""
+    """Which of `matrix`, `reach` and `share` it is built from."""
 
     @classmethod
-    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> QualityPrior:
-        """The prior for items of which this is known."""
+    def from_context(cls, context: ItemContext, **options: Any) -> QualityPrior:
+        """The prior for items of which this is known; `reach` or `share` where it takes one."""
 
     @staticmethod
     def describe(facts: Mapping[str, Any]) -> str:
@@ -100,7 +99,7 @@ class Independent:
         return np.eye(size)
 
     @classmethod
-    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> Independent:
+    def from_context(cls, context: ItemContext) -> Independent:
         """The prior for items of which this is known."""
         return cls(context.items)
 
@@ -168,43 +167,6 @@ class SpectralPrior:
         return out
 
 
-@dataclass(frozen=True)
-class Network(SpectralPrior):
-    """Neighbours are alike: Σ = D^{-1/2} e^A D^{-1/2}, with A who borders whom, D = diag(e^A)."""
-
-    kind: ClassVar[str] = "network"
-    takes: ClassVar[frozenset[str]] = frozenset()
-
-    graph: Graph
-
-    @property
-    def items(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The items of the graph."""
-        return self.graph.items
-
-    def _spectrum(self) -> tuple[Floats, Floats, Floats]:
-        values, vectors = np.linalg.eigh(self.graph.adjacency().toarray())
-        exponentials = np.exp(values)
-        scale = 1.0 / np.sqrt((vectors**2) @ exponentials)
-        return scale, vectors, exponentials
-
-    @classmethod
-    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> Network:
-        """The prior for items of which this is known."""
-        if context.graph is None:
-            raise InputError("a network prior needs neighbours: give areas= or edges=")
-        return cls(context.graph)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What it is, as data."""
-        return {"kind": self.kind, "borders": len(self.graph.edges)}
-
-    @staticmethod
-    def describe(facts: Mapping[str, Any]) -> str:
-        """A line for reports."""
-        return f"network: matrix exponential of {facts['borders']} borders, unit variances"
-
-
 @dataclass(frozen=True, eq=False)
 class Covariance(SpectralPrior):
     """A covariance as given; `rescale=True` divides it to unit variances first."""
@@ -243,7 +205,7 @@ class Covariance(SpectralPrior):
         return np.ones(len(values)), vectors, values
 
     @classmethod
-    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> Covariance:
+    def from_context(cls, context: ItemContext) -> Covariance:
         """The prior for items of which this is known."""
         return cls(*_matrix(context, cls.kind))
 
@@ -297,7 +259,7 @@ class Precision(SpectralPrior):
             return np.ones(len(square)), vectors, 1.0 / values
 
     @classmethod
-    def from_context(cls, context: ItemContext, *, reach: float | None = None) -> Precision:
+    def from_context(cls, context: ItemContext) -> Precision:
         """The prior for items of which this is known."""
         return cls(*_matrix(context, cls.kind))
 

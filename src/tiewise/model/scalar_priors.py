@@ -51,6 +51,8 @@ class VariancePrior(ABC):
 
     kind: ClassVar[str] = ""
     """Its name on the command line and in results; empty for one that has none."""
+    power: ClassVar[int] = 2
+    """The power of α whose density is stated."""
 
     @abstractmethod
     def log_density(self, a: Floats) -> Floats:
@@ -93,7 +95,8 @@ class InverseGamma(VariancePrior):
 
     def sample(self, rng: Generator) -> float:
         """A draw of α²."""
-        return self.scale / float(rng.gamma(self.shape))
+        # A gamma variable of small shape may be too small for a float.
+        return self.scale / max(float(rng.gamma(self.shape)), 1e-300)
 
     @property
     def log_normaliser(self) -> float:
@@ -106,6 +109,7 @@ class HalfNormalSpread(VariancePrior):
     """α (the spread of qualities, not its square) ~ half-normal."""
 
     kind: ClassVar[str] = "half-normal"
+    power: ClassVar[int] = 1
 
     scale: float = 1.0
 
@@ -307,6 +311,11 @@ class Uniform(TiePrior):
         """The constant that `log_density` leaves out."""
         return -log(self.high - self.low)
 
+
+DEFAULT_VARIANCE, DEFAULT_TIE = HalfNormalSpread(2.0), HalfNormal(1.0)
+"""Proper, and wide enough for real studies: docs/priors.md has what they predict."""
+PAPER_VARIANCE, PAPER_TIE = InverseGamma(), Exponential()
+"""The choices of the paper, which are next to improper."""
 
 VARIANCE_PRIORS: dict[str, type[VariancePrior | Fixed]] = {
     prior.kind: prior for prior in (InverseGamma, HalfNormalSpread, Fixed)

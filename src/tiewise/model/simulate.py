@@ -16,6 +16,7 @@ from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
+from tiewise.model.map_priors import Mixture
 from tiewise.model.quality_priors import QualityPrior
 from tiewise.model.scalar_priors import Fixed, TiePrior, VariancePrior
 from tiewise.randomness import RNGLike
@@ -53,11 +54,17 @@ class Truth:
             raise InputError("this prior speaks of no items of its own; say which there are")
         rng = default_rng(rng)
         spread = variance.sample(rng)
-        factor = prior.factor(len(names))
+        terms = {}
+        mixture: Mixture | None = getattr(prior, "mixture", None)
+        if mixture is None:
+            factor = prior.factor(len(names))
+        else:
+            terms["share"] = np.asarray(rng.uniform())
+            factor = mixture.vectors * np.sqrt(mixture.variances(terms["share"]))
         rank = len(names) if factor is None else factor.shape[1]
         noise = rng.normal(size=rank) * np.sqrt(spread)
         quality = noise if factor is None else factor @ noise
-        return cls(names, quality, 0.0 if tie is None else tie.sample(rng), spread)
+        return cls(names, quality, 0.0 if tie is None else tie.sample(rng), spread, terms)
 
     @classmethod
     def from_model(cls, model: BradleyTerry, rng: RNGLike) -> Truth:
@@ -67,7 +74,7 @@ class Truth:
         """
         rng = default_rng(rng)
         truth = cls.from_priors(model.prior, model.variance, model.tie, rng, items=model.items)
-        terms = dict(_term_values(model, truth.tie, rng))
+        terms = {**truth.terms, **dict(_term_values(model, truth.tie, rng))}
         columns = model.design.columns
         if columns is None:
             return replace(truth, terms=terms)

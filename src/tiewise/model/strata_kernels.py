@@ -31,14 +31,14 @@ from tiewise.model.kernels import (
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MAX_GAP = 60.0
+MAX_GAP = 24.0
 
 _margins = inlined(margins)
 
 
 @inlined
 def _exp(x: float) -> float:
-    """eˣ for |x| < 64, to within 10⁻¹³ of itself: the Taylor polynomial of e^{x/64}, squared."""
+    """eˣ for |x| < 24, to within 10⁻¹³ of itself: the Taylor polynomial of e^{x/64}, squared."""
     y = x * (1.0 / 64.0)
     p = 1.0 / 3628800.0 + y * (1.0 / 39916800.0 + y * (1.0 / 479001600.0))
     p = 1.0 / 5040.0 + y * (1.0 / 40320.0 + y * (1.0 / 362880.0 + y * p))

@@ -12,9 +12,10 @@ from typing import Any
 
 from tiewise.data.comparisons import SEPARATOR, Comparisons, read_comparisons
 from tiewise.data.counts import Counts, natural_order
+from tiewise.data.formats import heading
 from tiewise.data.layout import JUDGE_HEADINGS
 from tiewise.data.tables import read_table
-from tiewise.data.text_columns import as_text
+from tiewise.data.text_columns import as_text, tidied_ids
 from tiewise.errors import InputError, InputWarning
 from tiewise.model.formula import ID_COLUMNS
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
@@ -95,7 +96,7 @@ class TermOptions:
 
 
 def join_waves(
-    comparisons: Comparisons, options: TermOptions, columns: Mapping[str, str] | None = None
+    comparisons: Comparisons, options: TermOptions, columns: Mapping[str, Any] | None = None
 ) -> tuple[Comparisons, TermOptions]:
     """Both waves as one where the second is a file of its own; then `wave` is their column."""
     if options.waves is None or not Path(options.waves).is_file():
@@ -123,7 +124,11 @@ def join_waves(
         both,
         judge="judge" if with_judges else None,
         name=f"{comparisons.source} and {options.waves}",
+        any_id=True,
     )
+    left_out = Counter(comparisons.left_out) + Counter(second.left_out)
+    offered = comparisons.ties_offered or second.ties_offered
+    joined = replace(joined, left_out=dict(left_out), ties_offered=offered)
     return joined, replace(options, waves=WAVE)
 
 
@@ -202,6 +207,23 @@ def _count(comparisons: Comparisons | Counts, options: TermOptions) -> tuple[Cou
     return comparisons.counts(by=by, ordered=options.ordered), None
 
 
+def row_strata(comparisons: Comparisons, options: TermOptions) -> list[str] | None:
+    """The stratum of every single judgement in a model with these options; None without strata."""
+    judge = "judge" if options.by_judge else None
+    if options.waves is not None:
+        wave = str(options.waves)
+        return comparisons.row_strata(("judge", wave) if judge else wave)
+    column = options.judge_groups
+    judges = None if options.judges is None else _columns_of(options.judges)
+    if judge or column is None:
+        by = judge or options.advantage
+        return None if by is None else comparisons.row_strata(by)
+    if judges is not None and (column in judges or not _has_column(comparisons, column)):
+        of = _groups_of(judges, column)
+        return [of.get(name, "") for name in comparisons.row_strata("judge")]
+    return comparisons.row_strata(column)
+
+
 def _order(counts: Counts, options: TermOptions) -> Order:
     """The advantage of the first: of being it, of what a column says, or of both."""
     if options.advantage is None:
@@ -242,7 +264,8 @@ def _by_wave(comparisons: Comparisons, options: TermOptions) -> tuple[Counts, Gr
     try:
         kinds = comparisons.combinations(wave)
     except InputError as error:
-        raise InputError(f"{error}; and {wave} is no file of a second wave") from None
+        kind = "a folder and " if Path(wave).is_dir() else ""
+        raise InputError(f"{error}; and {wave} is {kind}no file of a second wave") from None
     _check_groups([value for (value,) in kinds if value], "waves=", wave)
     if not options.by_judge:
         return comparisons.counts(by=wave, ordered=options.ordered), Groups()
@@ -313,13 +336,14 @@ def _groups_of(judges: Mapping[str, list[str]], column: str) -> dict[str, str]:
         raise InputError(
             f"the table of judges has no column {column!r}; there are {some_names([*judges])}"
         )
-    key = next((name for name in judges if name.strip().lower() in JUDGE_HEADINGS), None)
+    spellings = {heading(name) for name in JUDGE_HEADINGS}
+    key = next((name for name in judges if heading(name) in spellings), None)
     if key is None:
         raise InputError(
             f"the table of judges has no column of judges; call it {JUDGE_HEADINGS[0]} or "
             f"{JUDGE_HEADINGS[2]}"
         )
-    return dict(zip(judges[key], judges[column], strict=True))
+    return dict(zip(tidied_ids(judges[key]), judges[column], strict=True))
 
 
 def _leave_out_judges(counts: Counts, silent: list[str], column: str) -> Counts:

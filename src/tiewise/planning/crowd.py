@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.answers import FIRST, SECOND, TIE
 from tiewise.data.counts import Counts
-from tiewise.engines.preconditioner import PlainPreconditioner, build_preconditioner
+from tiewise.engines.preconditioners.plain import PlainPreconditioner, build_preconditioner
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import QualityPrior
 from tiewise.model.scalar_priors import Fixed

@@ -17,8 +17,10 @@ from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
-from tiewise.model.quality_priors import Independent, Network, QualityPrior
-from tiewise.model.scalar_priors import Exponential, Fixed
+from tiewise.model.map_priors import Network
+from tiewise.model.prior_sets import prior_set
+from tiewise.model.quality_priors import Independent, QualityPrior
+from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth
 from tiewise.pairing import POLICIES
 from tiewise.planning.crowd import MAX_CONCURRENT, Crowd
@@ -30,6 +32,8 @@ MIN_ITEMS = 3
 """Items: of two there is one pair, and no ranking to plan for."""
 MAX_TIE_SHARE = 0.9
 NODES, SPREADS = 61, 200
+SHARES = 8
+"""Shares of the map that stand for all of them in an average over a mixture."""
 
 
 class AnswerProbabilities(NamedTuple):
@@ -49,6 +53,7 @@ class StudyDesign:
     whom, `groups` the group of each item, of which a judge knows `knows`. `spread` is the variance
     α² of qualities, `tie` the threshold δ (0: judges cannot call a tie). `before` are the
     judgements of a study that runs; the truth is then drawn from what they leave open.
+    `prior_set` names the priors of the fits, as `tiewise fit --priors` does.
     """
 
     items: tuple[str, ...]
@@ -62,6 +67,7 @@ class StudyDesign:
     policy: str = "uniform"
     skip: float = 0.0
     top: int | None = None
+    prior_set: str = "default"
     before: Counts | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -69,6 +75,7 @@ class StudyDesign:
         _refuse_judges(self)
         _refuse_groups(self)
         _refuse_numbers(self)
+        prior_set(self.prior_set)
 
     # Derived values.
 
@@ -76,7 +83,11 @@ class StudyDesign:
     def priors(self) -> dict[str, QualityPrior]:
         """The priors that are fitted, by name; that of the truth is the last."""
         out: dict[str, QualityPrior] = {"independent": Independent(self.items)}
-        return out if self.graph is None else out | {"network": Network(self.graph)}
+        if self.graph is None:
+            return out
+        share = prior_set(self.prior_set).get("share")
+        network = Network(self.graph) if share is None else Network(self.graph, share=share)
+        return out | {"network": network}
 
     @property
     def prior(self) -> QualityPrior:
@@ -113,8 +124,9 @@ class StudyDesign:
 
     def model(self, counts: Counts, prior: str) -> BradleyTerry:
         """The model that `tiewise fit` would take, with one of the priors."""
-        tie = Exponential() if self.tie else None
-        return BradleyTerry(counts, self.priors[prior], tie=tie)
+        scalars = prior_set(self.prior_set)
+        tie = scalars["tie"] if self.tie else None
+        return BradleyTerry(counts, self.priors[prior], variance=scalars["variance"], tie=tie)
 
     def settings(self) -> dict[str, Any]:
         """All of it in plain values, for files; map and judgements by their digests."""
@@ -128,6 +140,7 @@ class StudyDesign:
         return {
             "items": len(self.items), "borders": None if edges is None else len(edges),
             "top": self.top_count, **options, "fingerprint": digest, "before": before,
+            "priors": self.prior_set,
         }  # fmt: skip
 
 
@@ -153,13 +166,23 @@ def tie_for_share(share: float, prior: QualityPrior, size: int, spread: float) -
 
 def _gaps(prior: QualityPrior, size: int, spread: float) -> Floats:
     """Differences in quality: standard deviations of pairs (rows) times nodes (columns)."""
-    factor = prior.factor(size)
-    square = np.eye(size) if factor is None else factor @ factor.T
-    own = np.diag(square)
-    squared = (own[:, None] + own - 2 * square)[np.triu_indices(size, 1)]
+    squared = _squared_gaps(prior, size)
     # Quantiles stand for the many pairs, which are much alike.
     sd = np.sqrt(np.quantile(spread * squared.clip(0), (np.arange(SPREADS) + 0.5) / SPREADS))
     return np.asarray(sd[:, None] * np.polynomial.hermite_e.hermegauss(NODES)[0])
+
+
+def _squared_gaps(prior: QualityPrior, size: int) -> Floats:
+    """Prior variances of the differences of pairs where α² is 1, over all shares of a mixture."""
+    mixture = prior.mixture if isinstance(prior, Network) else None
+    factor = prior.factor(size) if mixture is None else mixture.vectors * np.sqrt(mixture.values)
+    square = np.eye(size) if factor is None else factor @ factor.T
+    own = np.diag(square)
+    squared = (own[:, None] + own - 2 * square)[np.triu_indices(size, 1)]
+    if mixture is None:
+        return np.asarray(squared, np.float64)
+    share = (np.arange(SHARES) + 0.5)[:, None] / SHARES
+    return np.asarray(share * squared + (1 - share) * 2, np.float64).ravel()
 
 
 def _averaged(gaps: Floats, tie: float) -> AnswerProbabilities:

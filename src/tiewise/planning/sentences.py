@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil, isfinite
 
+from tiewise.model.map_priors import Network
 from tiewise.planning.curves import Estimate
 from tiewise.planning.design import random_pair
 from tiewise.planning.plan import Plan, Requirement
@@ -152,6 +153,23 @@ def _assumptions(plan: Plan) -> str:
         f"Assumed: of two items at random judges choose the better {percent(pair.better)} of "
         f"the time{ties}, and choose the worse {percent(pair.worse)} "
         f"(--spread {design.spread:g}, --tie-tendency {design.tie:.3g}); all judge by one scale."
+        f"{_map_assumption(plan)}"
+    )
+
+
+def _map_assumption(plan: Plan) -> str:
+    """What is assumed of neighbours, where they are known."""
+    prior = plan.design.prior
+    if not isinstance(prior, Network):
+        return ""
+    if prior.share is not None:
+        return (
+            " Neighbours are alike as the network prior has it, with a share of "
+            f"{prior.share:g} for the map."
+        )
+    return (
+        " How far neighbours are alike differs from one simulated study to the next: the share "
+        "of the map in the prior is drawn evenly between 0 (not at all) and 1."
     )
 
 

@@ -89,7 +89,13 @@ def _qualities(results: Results, items: Sequence[str]) -> list[tuple[str, Floats
     unknown = set(items) - set(known)
     if unknown:
         raise InputError(f"no item {min(unknown)!r} in this fit; items are the ids in items.csv")
-    names = dict(zip(results.items["item"], row_labels(results.items), strict=True))
+    table = results.items
+    names = {
+        item: label if comparisons else f"{label} (never compared)"
+        for item, label, comparisons in zip(
+            table["item"], row_labels(table), table["comparisons"], strict=True
+        )
+    }
     position = {item: k for k, item in enumerate(known)}
     return [(f"quality of {names[item]}", quality[:, :, position[item]]) for item in items]
 

@@ -139,6 +139,7 @@ def _paint_single(axes: Axes, check: Check) -> None:
 PANELS = {"ties": _paint_ties, "judges": _paint_judges, "wins": _paint_wins}
 """Checks of several parts, and how each is drawn."""
 SINGLE_LABELS = {
+    "agreement": "disagreement of judges, 1 is what chance explains",
     "triads": "% of triads that are circles",
     "order": "% of decided answers for the left one",
 }

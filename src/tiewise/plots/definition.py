@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from tiewise.posterior.term_tables import has_term
+from tiewise.posterior.terms.tables import has_term
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,8 +15,8 @@ from tiewise.plots.definition import PlotDefinition, needs_all, needs_map, needs
 from tiewise.plots.legends import BarLabel, Swatch, colour_bar, swatch_list
 from tiewise.plots.map_canvas import MapTable, map_blocks, map_table
 from tiewise.plots.ranking import RowAxis, interval_rows
-from tiewise.posterior.term_sentences import DifferenceWords, difference_words, term_sentences
-from tiewise.posterior.term_tables import MEAN, contrasts, group_names
+from tiewise.posterior.terms.sentences import DifferenceWords, difference_words, term_sentences
+from tiewise.posterior.terms.tables import MEAN, contrasts, group_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,7 +82,7 @@ def _tables(results: Results) -> Iterator[tuple[str, pd.DataFrame]]:
 def _largest(results: Results) -> float:
     """The difference that has the full colour: never one that is small beside those of items."""
     largest = float(contrasts(results.tree)["median"].abs().max())
-    spread = float(results.items["median"].std())
+    spread = float(results.items["mean"].std())
     return max(largest, LEAST_SHARE * spread) or 1.0
 
 

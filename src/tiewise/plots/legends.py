@@ -118,6 +118,7 @@ class Swatch(NamedTuple):
     colour: str
     words: str
     hatch: str | None = None
+    hatching: str = INK
 
 
 def swatch_list(*swatches: Swatch) -> Block:
@@ -133,7 +134,11 @@ def swatch_list(*swatches: Swatch) -> Block:
             box = (1, y - LINE_HEIGHT - 2), 20, 11
             axes.add_patch(
                 Rectangle(
-                    *box, facecolor=swatch.colour, edgecolor=INK, linewidth=0, hatch=swatch.hatch
+                    *box,
+                    facecolor=swatch.colour,
+                    edgecolor=swatch.hatching,
+                    linewidth=0,
+                    hatch=swatch.hatch,
                 )
             )
             axes.add_patch(Rectangle(*box, facecolor="none", edgecolor=EDGE, linewidth=0.6))

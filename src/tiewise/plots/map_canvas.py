@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 UNCOMPARED_HATCH, ABSENT_HATCH = "/////", "..."
+DARK = 150  # of 255, in green: from here on down a colour takes white lines better than dark ones
 
 
 class MapTable(NamedTuple):
@@ -44,7 +45,7 @@ class MapTable(NamedTuple):
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which areas are in the study."""
-        return self.rows["median"].notna().to_numpy()
+        return self.rows["mean"].notna().to_numpy()
 
     @property
     def uncompared(self) -> NDArray[np.bool_]:
@@ -58,27 +59,31 @@ def map_table(results: Results) -> MapTable:
         raise InputError(f"{results.folder} has no map; fit with one (areas=) to draw maps")
     table = results.items.set_index("item")
     rows = table.reindex(list(results.areas.items))
-    if rows["median"].isna().all():
+    if rows["mean"].isna().all():
         raise InputError(f"no area of the map in {results.folder} is in items.csv; fit again")
     off_map = int((~table.index.isin(results.areas.items)).sum())
     return MapTable(map_shapes(results.areas, INNER), rows, off_map)
 
 
 def map_page(
-    results: Results, table: MapTable, head: Block, colours: Sequence[str], legend: Block
-) -> Figure:
+    results: Results, table: MapTable, head: Block, colours: Sequence[str], legend: Block,
+    *, dark_is_unsure: bool = False,
+) -> Figure:  # fmt: skip
     """A page with the map, its legend, and below them the enlarged part where there is one."""
-    return page(head, *map_blocks(results, table, colours, legend))
+    blocks = map_blocks(results, table, colours, legend, dark_is_unsure=dark_is_unsure)
+    return page(head, *blocks)
 
 
 def map_blocks(
-    results: Results, table: MapTable, colours: Sequence[str], legend: Block
-) -> list[Block]:
+    results: Results, table: MapTable, colours: Sequence[str], legend: Block,
+    *, dark_is_unsure: bool = False,
+) -> list[Block]:  # fmt: skip
     """The same without a heading, as blocks of a page that may have more."""
     assert results.areas is not None
-    part, styles = enlarged_part(results.areas, INNER), _styles(table, colours)
+    part = enlarged_part(results.areas, INNER)
+    styles = _dark_styles(table, colours) if dark_is_unsure else _styles(table, colours)
     frame = None if part is None else part.window
-    blocks = [_map(table.shapes, styles, frame), legend, *_explanations(results, table)]
+    blocks = [_map(table.shapes, styles, frame), legend, *_explanations(results, table, styles)]
     if part is not None:
         whole = 0.0, 0.0, part.shapes.width, part.shapes.height
         blocks += [space(10), notes("The part in the frame, enlarged:")]
@@ -116,17 +121,29 @@ class AreaStyles(NamedTuple):
     faces: NDArray[np.str_]
     uncompared: NDArray[np.bool_]
     absent: NDArray[np.bool_]
+    hatching: NDArray[np.str_]
+    """The colour of the lines over an area, where there are any."""
 
     def subset(self, areas: NDArray[np.int64]) -> AreaStyles:
         """The styles of some areas."""
-        return AreaStyles(self.faces[areas], self.uncompared[areas], self.absent[areas])
+        return AreaStyles(
+            self.faces[areas], self.uncompared[areas], self.absent[areas], self.hatching[areas]
+        )
 
 
 def _styles(table: MapTable, colours: Sequence[str]) -> AreaStyles:
     """Full colour for areas that were compared, paler for others, so that hatching is visible."""
     share = np.where(table.known, np.where(table.uncompared, 0.5, 1.0), 0.0)
     faces = [blend("#ffffff", *one) for one in zip(colours, share, strict=True)]
-    return AreaStyles(np.array(faces), table.uncompared, ~table.known)
+    return AreaStyles(np.array(faces), table.uncompared, ~table.known, np.full(len(faces), INK))
+
+
+def _dark_styles(table: MapTable, colours: Sequence[str]) -> AreaStyles:
+    """Full colour for all, where dark is less sure: a paler area would look surer."""
+    faces = np.where(table.known, colours, "#ffffff")
+    green = np.array([int(face[3:5], 16) for face in faces])
+    hatching = np.where(green < DARK, "#ffffff", INK)
+    return AreaStyles(faces, table.uncompared, ~table.known, hatching)
 
 
 def _draw_areas(axes: Axes, shapes: MapShapes, styles: AreaStyles, *, clip: bool) -> None:
@@ -142,18 +159,22 @@ def _draw_areas(axes: Axes, shapes: MapShapes, styles: AreaStyles, *, clip: bool
     # Once more, on top: a dot reaches over the areas around it.
     dots = [shapes.paths[k] for k in shapes.dots]
     add(dots, facecolors=styles.faces[shapes.dots], edgecolors=INK, linewidths=0.5)
-    for those, hatch in ((styles.uncompared, UNCOMPARED_HATCH), (styles.absent, ABSENT_HATCH)):
-        hatched = [shapes.paths[k] for k in np.flatnonzero(those)]
-        add(hatched, facecolors="none", edgecolors=INK, linewidths=0, hatch=hatch)
+    for ink in np.unique(styles.hatching):
+        for those, hatch in ((styles.uncompared, UNCOMPARED_HATCH), (styles.absent, ABSENT_HATCH)):
+            hatched = [shapes.paths[k] for k in np.flatnonzero(those & (styles.hatching == ink))]
+            add(hatched, facecolors="none", edgecolors=ink, linewidths=0, hatch=hatch)
     wide = 2.5 * thin + 0.5
     add(shapes.outlines, facecolors="none", edgecolors=INK, linewidths=wide, joinstyle="round")
 
 
-def _explanations(results: Results, table: MapTable) -> list[Block]:
+def _explanations(results: Results, table: MapTable, styles: AreaStyles) -> list[Block]:
     """What hatching and grey stand for, where there is any; and which items are not on the map."""
     swatches = []
     if table.uncompared.any():
-        swatches.append(Swatch("white", uncompared_note(results), UNCOMPARED_HATCH))
+        first = int(np.flatnonzero(table.uncompared)[0])
+        ink = str(styles.hatching[first])
+        face = "white" if ink == INK else str(styles.faces[first])
+        swatches.append(Swatch(face, uncompared_note(results), UNCOMPARED_HATCH, ink))
     if not table.known.all():
         swatches.append(Swatch("white", "not in the study", ABSENT_HATCH))
     blocks = [swatch_list(*swatches)] if swatches else []

@@ -69,13 +69,13 @@ FADES = (
 
 @styled
 def quality_map(results: Results, *, title: str | None = None) -> Figure:
-    """The areas coloured by posterior median: red is higher, blue lower, white the average.
+    """The areas coloured by estimate: red is higher, blue lower, white the average.
 
     Group outlines are thick; areas that nobody compared are hatched.
     """
     table = map_table(results)
     largest = _largest(table)
-    colours = interpolate(LOW_TO_HIGH, table.column("median") / largest / 2 + 0.5)
+    colours = interpolate(LOW_TO_HIGH, table.column("mean") / largest / 2 + 0.5)
     bar = colour_bar(LOW_TO_HIGH, _quality_labels(results, largest))
     head = heading(text_or(title or results.wording.question, ""))
     return map_page(results, table, head, colours, bar)
@@ -107,7 +107,8 @@ def uncertainty_map(results: Results, *, title: str | None = None) -> Figure:
         title or "How unsure is the estimate?",
         f"{text_or(wording.question, '')} Standard deviation of the quality of each {wording.one}.",
     )
-    return map_page(results, table, head, colours, colour_bar(SURE_TO_UNSURE, labels))
+    bar = colour_bar(SURE_TO_UNSURE, labels)
+    return map_page(results, table, head, colours, bar, dark_is_unsure=True)
 
 
 def _uncertainty_caption(results: Results) -> str:
@@ -137,10 +138,10 @@ UNCERTAINTY_MAP = PlotDefinition(
 
 @styled
 def faded_map(results: Results, *, title: str | None = None) -> Figure:
-    """The map of medians, fading to grey where the side of the average is not sure."""
+    """The map of estimates, fading to grey where the side of the average is not sure."""
     table = map_table(results)
     largest, sure = _largest(table), side_probability(results).reindex(table.rows.index)
-    full = interpolate(LOW_TO_HIGH, table.column("median") / largest / 2 + 0.5)
+    full = interpolate(LOW_TO_HIGH, table.column("mean") / largest / 2 + 0.5)
     colours = _faded(full, np.asarray(sure.fillna(0.5), np.float64))
     head = heading(
         text_or(title or results.wording.question, ""),
@@ -151,7 +152,7 @@ def faded_map(results: Results, *, title: str | None = None) -> Figure:
 
 
 def side_probability(results: Results) -> pd.Series[float]:
-    """The probability that each item lies on the side of the average where its median is."""
+    """The probability that each item lies where it mostly does, above the average or below."""
     table = results.items.set_index("item")
     if results.facts["kind"] == "point":
         away = (table["mean"] / table["sd"]).abs()
@@ -178,9 +179,9 @@ def _fading_legend(labels: BarLabels) -> Block:
 
 
 def _faded_caption(results: Results) -> str:
-    sure, median = side_probability(results), results.items.set_index("item")["median"]
-    certain = sure.reindex(median.index) >= 0.95
-    above, below = int((certain & (median > 0)).sum()), int((certain & (median < 0)).sum())
+    sure, mean = side_probability(results), results.items.set_index("item")["mean"]
+    certain = sure.reindex(mean.index) >= 0.95
+    above, below = int((certain & (mean > 0)).sum()), int((certain & (mean < 0)).sum())
     return (
         f"The map of estimates, faded to grey where it is not sure on which side of the average "
         f"{results.wording.nouns} lie. Of {number_of_items(results)}, {above:,} keep the full red "
@@ -241,11 +242,11 @@ TOP_MAP = PlotDefinition(
 )  # fmt: skip
 
 
-# What the maps of medians share.
+# What the maps of estimates share.
 
 
 def _largest(table: MapTable) -> float:
-    return float(np.nanmax(np.abs(table.column("median")))) or 1.0
+    return float(np.nanmax(np.abs(table.column("mean")))) or 1.0
 
 
 def _quality_labels(results: Results, largest: float) -> BarLabels:

@@ -75,9 +75,9 @@ def ranking_plot(
     Of more than `most` items, `ends` at each end have a row with a name, and those between are
     packed together.
     """
-    listing, left = interval_rows(results.items, most=most, ends=ends)
+    listing, left = interval_rows(results.items, most=most, ends=ends, estimate="mean")
     foot = [
-        "Dot: the median. Line: the 95 % interval. Red lies above the average, blue below it, "
+        "Dot: the estimate. Line: the 95 % interval. Red lies above the average, blue below it, "
         "and grey cannot be told from it."
     ]
     if (results.items["comparisons"] == 0).any():
@@ -105,10 +105,11 @@ RANKING = PlotDefinition("ranking", "Ranking", ranking_plot, _caption)
 
 def interval_rows(
     table: pd.DataFrame, *, most: int = MOST_NAMED, ends: int = NAMED_AT_EACH_END,
-    axis: RowAxis | None = None,
+    axis: RowAxis | None = None, estimate: str = "median",
 ) -> tuple[Block, float]:  # fmt: skip
-    """Rows of medians with their intervals, and how far from the left they begin."""
-    rows, axis = _rows(table, most, ends), axis or RowAxis()
+    """Rows of estimates with their intervals, and how far from the left they begin."""
+    rows = _rows(table.assign(estimate=table[estimate]), most, ends)
+    axis = axis or RowAxis()
     names = [name for name, named in zip(row_labels(rows.table), rows.named, strict=True) if named]
     words = [*names, *_between(rows).splitlines()]
     left = max(text_width(line, ROW) for line in words) + 8
@@ -190,7 +191,7 @@ def _row_styles(rows: RowLayout, axis: RowAxis) -> list[tuple[NDArray[np.bool_],
 def _draw_items(
     axes: Axes, rows: RowLayout, those: NDArray[np.bool_], colour: str, filled: bool
 ) -> None:
-    """Intervals and medians of items of one style, large beside names and small between."""
+    """Intervals and estimates of items of one style, large beside names and small between."""
     for named, line, dot in ((True, 1.8, 18.0), (False, 0.6, 2.0)):
         some = those & (rows.named == named)
         if not some.any():
@@ -198,7 +199,7 @@ def _draw_items(
         table, height = rows.table[some], rows.height[some]
         _draw_intervals(axes, table["q2.5"], table["q97.5"], height, colour, line, filled)
         axes.scatter(
-            table["median"], height, s=dot, marker="o", zorder=3, linewidths=0.4 + line / 3,
+            table["estimate"], height, s=dot, marker="o", zorder=3, linewidths=0.4 + line / 3,
             facecolors=colour if filled else "white", edgecolors=colour,
         )  # fmt: skip
 
@@ -222,7 +223,7 @@ def _draw_intervals(
 
 def _x_limits(table: pd.DataFrame, middle: float) -> tuple[float, float]:
     """From the lowest end of an interval to the highest, with a margin."""
-    values = table[["median", "q2.5", "q97.5"]].to_numpy(float)
+    values = table[["estimate", "q2.5", "q97.5"]].to_numpy(float)
     known = values[np.isfinite(values)]
     low, high = min(float(known.min()), middle), max(float(known.max()), middle)
     room = 0.03 * (high - low) or 1.0

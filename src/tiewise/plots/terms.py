@@ -12,8 +12,8 @@ from tiewise.errors import InputError
 from tiewise.plots.canvas import Block, heading, notes, page, space, styled
 from tiewise.plots.definition import PlotDefinition, needs_term
 from tiewise.plots.ranking import RowAxis, interval_rows
-from tiewise.posterior.term_sentences import column_label, term_sentences
-from tiewise.posterior.term_tables import coefficients, judge_terms
+from tiewise.posterior.terms.sentences import column_label, term_sentences
+from tiewise.posterior.terms.tables import coefficients, judge_terms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

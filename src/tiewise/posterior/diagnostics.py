@@ -7,10 +7,10 @@ Tests hold them against ArviZ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from itertools import chain
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,31 +20,83 @@ Floats = NDArray[np.float64]
 
 TAILS = (0.05, 0.95)
 BATCH = 64  # parameters processed together: enough to be quick, few enough to be small
+LEVELS = ("level", "contrast_level")
+"""Variables that were subtracted in centring others: stored, not reported."""
+MANY_ITEMS = 2000
+"""Items above which only some are watched."""
+LEAST_COMPARED, EXTREMES, SPACED = 100, 50, 50
+"""Watched items: the least compared, the highest and the lowest, and some along the list."""
+
+
+class Convergence(NamedTuple):
+    """The least effective sample size, the largest R-hat, and the parameter that has the least."""
+
+    ess: float
+    rhat: float
+    parameter: str
 
 
 def centred_parts(tree: DataTree) -> Iterator[Floats]:
     """Qualities (chains, draws, some items), each draw less its own mean over all items."""
-    quality = tree["posterior/quality"].to_numpy()
-    level = quality.mean(axis=-1, keepdims=True)
+    posterior = tree["posterior"]
+    quality = posterior["quality"].to_numpy()
+    level = 0.0 if "level" in posterior else quality.mean(axis=-1, keepdims=True)
     for k in range(0, quality.shape[-1], BATCH):
         yield quality[..., k : k + BATCH] - level
 
 
-def term_parts(tree: DataTree) -> Iterator[Floats]:
-    """Draws of terms (chains, draws, some parameters), contrasts centred."""
-    for name, values in tree["posterior"].data_vars.items():
-        if name in ("quality", "tie", "variance"):
+def watched_items(quality: Floats, comparisons: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The items whose draws are looked at: all, or of very many some, the same every time.
+
+    `LEAST_COMPARED` of them are those with fewest comparisons, `EXTREMES` each the highest and the
+    lowest by their mean, and `SPACED` lie evenly along the list.
+    """
+    items = quality.shape[-1]
+    if items <= MANY_ITEMS:
+        return np.arange(items)
+    order = np.argsort(quality.mean(axis=(0, 1)), kind="stable")
+    least = np.argsort(comparisons, kind="stable")[:LEAST_COMPARED]
+    spaced = np.linspace(0, items - 1, SPACED).astype(np.int64)
+    return np.unique(np.concatenate([least, order[:EXTREMES], order[-EXTREMES:], spaced]))
+
+
+def convergence(
+    values: Mapping[str, Floats], comparisons: NDArray[np.int64], superchains: int = 0
+) -> Convergence:
+    """Effective sample size and R-hat of everything that is reported, where each is worst.
+
+    `values` are draws (chains, draws, ...) by name, qualities and contrasts centred. The size is
+    the smaller of bulk and tail; it is at most the number of draws.
+    """
+    chains, number = values["quality"].shape[:2]
+    if number < 4:
+        return Convergence(np.nan, np.nan, "")
+    least, agreement = (np.inf, ""), 0.0
+    for name, part in _free_parts(values, comparisons):
+        halves = _split(part)
+        scores = _normal_scores(halves)
+        sizes = np.fmin(_effective(scores), _tail_ess(part))
+        least = min(least, (float(np.fmin.reduce(sizes, initial=np.inf)), name))
+        rhats = _agreement(halves, scores, superchains)
+        agreement = max(agreement, float(np.fmax.reduce(rhats, initial=0.0)))
+    return Convergence(min(least[0], float(chains * number)), agreement or 1.0, least[1])
+
+
+def _free_parts(
+    values: Mapping[str, Floats], comparisons: NDArray[np.int64]
+) -> Iterator[tuple[str, Floats]]:
+    """Names and draws (chains, draws, some parameters) of what is reported and not fixed."""
+    watched = watched_items(values["quality"], comparisons)
+    for name, draws in values.items():
+        if name in LEVELS:
             continue
-        draws = values.to_numpy()
-        if name == "contrast":
-            # Only differences between items enter, as with quality.
-            draws = draws - draws.mean(axis=-1, keepdims=True)
         flat = draws.reshape(*draws.shape[:2], -1)
-        for k in range(0, flat.shape[-1], BATCH):
-            part = flat[..., k : k + BATCH]
+        which = watched if name == "quality" else np.arange(flat.shape[-1])
+        for k in range(0, len(which), BATCH):
+            part = flat[..., which[k : k + BATCH]]
             free = np.ptp(part, axis=(0, 1)) > 0
             if free.any():
-                yield part[..., free]
+                yield name, part[..., free]
 
 
 def ess(draws: Floats, method: str = "bulk") -> Floats:
@@ -203,18 +255,12 @@ def _nested(scores: Floats, superchains: int) -> Floats:
         return np.asarray(np.sqrt(1 + between / within.mean(axis=0)), np.float64)
 
 
-def worst(tree: DataTree) -> tuple[float, float]:
-    """Smallest bulk effective sample size and largest R-hat over every parameter that is free."""
+def worst(tree: DataTree) -> Convergence:
+    """Effective sample size and R-hat of a fit, where each is worst."""
     posterior = tree["posterior"]
-    scalars = [posterior[name].to_numpy() for name in ("tie", "variance")]
-    if scalars[0].shape[1] < 4:
-        return np.nan, np.nan
-    superchains = int(tree.attrs.get("superchains", 0))
-    size, agreement = np.inf, 0.0
-    free = (some for some in scalars if np.ptp(some) > 0)
-    for draws in chain(free, centred_parts(tree), term_parts(tree)):
-        halves = _split(draws.reshape(*draws.shape[:2], -1))
-        scores = _normal_scores(halves)
-        size = min(size, float(np.nanmin(_effective(scores))))
-        agreement = max(agreement, float(np.nanmax(_agreement(halves, scores, superchains))))
-    return size, agreement
+    values = {str(name): own.to_numpy() for name, own in posterior.data_vars.items()}
+    for name, level in (("quality", "level"), ("contrast", "contrast_level")):
+        if name in values and level not in values:
+            values[name] = values[name] - values[name].mean(axis=-1, keepdims=True)
+    comparisons = tree["constant_data/comparisons"].to_numpy()
+    return convergence(values, comparisons, int(tree.attrs.get("superchains", 0)))

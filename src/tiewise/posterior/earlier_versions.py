@@ -6,8 +6,24 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from xarray import DataTree
+
 from tiewise.errors import InputError
 from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, parse_prior, prior_to_dict
+from tiewise.posterior.variables import describe_variables
+
+
+def centre_posterior(tree: DataTree) -> None:
+    """Centre qualities and contrasts of version 0.1, which stored them as sampled."""
+    posterior = tree["posterior"].to_dataset()
+    if "level" in posterior:
+        return
+    for name, level in (("quality", "level"), ("contrast", "contrast_level")):
+        if name in posterior:
+            mean = posterior[name].mean("item")
+            posterior = posterior.assign({name: posterior[name] - mean, level: mean})
+    tree["posterior"] = DataTree(posterior)
+    describe_variables(tree)
 
 
 def current_model(model: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,7 +52,7 @@ def _quality(text: str) -> dict[str, Any]:
     if text == "independent qualities":
         return {"kind": "independent"}
     if match := re.fullmatch(r"network: matrix exponential of (\d+) borders, unit variances", text):
-        return {"kind": "network", "borders": int(match[1])}
+        return {"kind": "network", "borders": int(match[1]), "share": 1.0}
     if match := re.fullmatch(r"distance between areas: (\S+) with reach (\S+)", text):
         return {"kind": "distance", "shape": match[1], "reach": float(match[2])}
     if text.startswith("covariance as given"):

@@ -22,9 +22,11 @@ from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.kernels import is_compiled
-from tiewise.posterior.diagnostics import worst
+from tiewise.model.semiorder import cannot_say
+from tiewise.posterior.prior_sensitivity import attach_prior_sensitivity
+from tiewise.posterior.sampling import EnoughDraws, sample_on, sampling_cause, target_ess
 from tiewise.posterior.tree import build_tree
-from tiewise.posterior.warnings import data_warnings, sampling_warnings
+from tiewise.posterior.warnings import data_warnings, enough, sampling_warnings
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike, as_seed_sequence
 
@@ -41,9 +43,12 @@ def fit(
     *,
     rng: RNGLike = None,
     names: Mapping[str, str] | None = None,
+    ess: int | None = None,
     progress: Progress = no_progress,
 ) -> DataTree:
     """The model's posterior: `posterior.quality[item]`, `posterior.tie`, `posterior.variance`.
+
+    Qualities of each draw are centred; `posterior.level` is what was subtracted.
 
     Terms add theirs: `coefficient[covariate]` per unit of the column, and the share of variance
     `explained`; `order[advantage]`; `contrast[group, item]`; `sharpness[judge]`;
@@ -51,6 +56,10 @@ def fit(
 
     The same seed gives the same draws; without one a fresh seed is drawn. It is recorded in
     `attrs["seed"]`. `names` are shown beside the ids of items in tables, plots and reports.
+
+    Exact engines sample on until their draws are worth `ess` independent ones and chains agree, up
+    to 16 times the engine's number of draws; 0 turns that off. By default it is 400, and 0 where
+    another number of draws than the engine's default was chosen.
     """
     engine = Transport() if engine is None else engine
     if not is_compiled():
@@ -58,23 +67,53 @@ def fit(
         log.warning("Compiling the inner loops for this machine, once: some seconds ...")
     root = as_seed_sequence(rng)
     start = perf_counter()
+    target = target_ess(engine, ess)
+    sampled = None
     with one_blas_thread():
         engine, draws = run_engine(model, engine, root.spawn(1)[0], progress)
+        if engine.kind == "exact":
+            sampled = sample_on(model, draws, target, progress)
+            draws = sampled.draws
     if "log_weight" in draws.stats:
         draws = _resample(draws, np.random.default_rng(root.spawn(1)[0]))
-    seconds = perf_counter() - start
-    tree = build_tree(model, draws, names or {})
-    tree.attrs.update(_attributes(model, engine, draws, seconds, str(root.entropy)))
-    if engine.kind == "exact":
-        tree.attrs["ess_min"], tree.attrs["rhat_max"] = worst(tree)
-    free = not np.isnan(draws.variance).all()
+    seconds = perf_counter() - start - (sampled.checking_seconds if sampled else 0.0)
+    tree = described_tree(
+        model, engine, draws, sampled, target=target, seconds=seconds, seed=str(root.entropy),
+        names=names,
+    )  # fmt: skip
     messages = (
-        *data_warnings(model, names or {}, variance=free),
+        *data_warnings(model, names or {}),
         *draws.warnings,
         *sampling_warnings(tree),
     )
     tree.attrs["warnings"] = json.dumps(messages)
     return tree
+
+
+def described_tree(
+    model: BradleyTerry, engine: Engine, draws: Draws, sampled: EnoughDraws | None, *,
+    target: int, seconds: float, seed: str, names: Mapping[str, str] | None = None,
+) -> DataTree:  # fmt: skip
+    """The tree of draws, with the facts about them that a verdict reads."""
+    tree = build_tree(model, draws, names or {})
+    tree.attrs.update(_attributes(model, engine, draws, seconds, seed))
+    if sampled is not None:
+        tree.attrs.update(_sampling_facts(model, engine, sampled, target))
+    attach_prior_sensitivity(tree, model)
+    return tree
+
+
+def _sampling_facts(
+    model: BradleyTerry, engine: Engine, sampled: EnoughDraws, target: int
+) -> dict[str, Any]:
+    """What draws are worth, how far sampling went on, and why they are not worth enough."""
+    draws, (ess, rhat, parameter) = sampled.draws, sampled.worth
+    went_on = bool(target and draws.more)
+    cause = sampling_cause(model, draws, engine.name, parameter, went_on=went_on)
+    return {
+        "ess_min": ess, "rhat_max": rhat, "ess_cause": "" if enough(ess, rhat) else cause,
+        "ess_target": target, "rounds": sampled.rounds, "thin": sampled.thin,
+    }  # fmt: skip
 
 
 def _attributes(
@@ -92,6 +131,7 @@ def _attributes(
         seed=seed,
         version=version("tiewise"),
         digest=model.counts.digest(),
+        cannot_say=cannot_say(model),
         model=json.dumps(model.to_dict() if own is None else engine_prior),
         build_seconds=draws.build_seconds,
         sample_seconds=seconds - draws.build_seconds,
@@ -159,6 +199,7 @@ def _resample(draws: Draws, rng: np.random.Generator) -> Draws:
         quality=draws.quality[:, chosen],
         tie=draws.tie[:, chosen],
         variance=draws.variance[:, chosen],
+        terms={name: values[:, chosen] for name, values in draws.terms.items()},
         stats={"log_weight": draws.stats["log_weight"][:, chosen]},
         facts=facts,
         warnings=warnings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,18 +55,29 @@ class JudgementRecord(NamedTuple):
     """Judgements of a study, with the names of the judges.
 
     `judges` is empty where nobody is named. Where `has_sides` is false, left and right carry no
-    information.
+    information. In a model with strata `stratum` has that of each judgement, -1 where it has none.
     """
 
     judges: tuple[str, ...]
     judgements: JudgementTable
     has_sides: bool
+    stratum: Integers | None = None
 
     @classmethod
     def from_comparisons(
-        cls, comparisons: Comparisons, items: tuple[str, ...]
+        cls,
+        comparisons: Comparisons,
+        items: tuple[str, ...],
+        *,
+        strata: tuple[str, ...] = (),
+        names: Sequence[str] | None = None,
+        keep_sides: bool = False,
     ) -> JudgementRecord | None:
-        """The record of these comparisons; None where they are too many to be stored."""
+        """The record of these comparisons; None where they are too many to be stored.
+
+        `names` are those of each row's stratum among `strata`. Sides that mean nothing are
+        alternated, unless they are to be kept for a model in which they mean something.
+        """
         if len(comparisons) > MAX_JUDGEMENTS:
             return None
         rows, judge_text, extra = comparisons.coded_rows("kind", "shown_at", "answered_at")
@@ -76,10 +88,13 @@ class JudgementRecord(NamedTuple):
             position[rows.second], rows.answer, _repeats(extra, len(rows.row)),
             _seconds(extra, len(rows.row)),
         )  # fmt: skip
+        stratum = None if names is None else _positions(strata, tuple(names))
         if comparisons.layout.counted:
-            table = table.where(np.repeat(np.arange(len(rows.row)), rows.times))
+            each = np.repeat(np.arange(len(rows.row)), rows.times)
+            table, stratum = table.where(each), None if stratum is None else stratum[each]
         has_sides = comparisons.layout.sides and not _always_one_side(table)
-        return cls(judges, table if has_sides else _alternate_sides(table), has_sides)
+        kept = has_sides or keep_sides
+        return cls(judges, table if kept else _alternate_sides(table), has_sides, stratum)
 
     @classmethod
     def from_tree(cls, tree: DataTree) -> JudgementRecord | None:
@@ -95,8 +110,9 @@ class JudgementRecord(NamedTuple):
             np.where(answer >= STORED_SKIP, STORED_SKIP + SKIP - answer, answer),
             columns["repeat"].astype(bool), columns["seconds"].astype(float),
         )  # fmt: skip
-        judges = tuple(stored["name"].to_numpy().astype(str)) if "name" in stored else ()
-        return cls(judges, table, bool(stored.attrs["sides"]))
+        judges = tuple(stored["name"].to_numpy().astype(str).tolist()) if "name" in stored else ()
+        stratum = stored["stratum"].to_numpy().astype(np.int64) if "stratum" in stored else None
+        return cls(judges, table, bool(stored.attrs["sides"]), stratum)
 
     def dataset(self) -> Dataset:
         """The record as it is stored with a posterior."""
@@ -108,13 +124,25 @@ class JudgementRecord(NamedTuple):
             name: (["judgement"], values[name].astype(kind)) for name, kind in STORED_TYPES.items()
         }
         names = {"name": (["judges"], np.array(self.judges))} if self.judges else {}
+        if self.stratum is not None:
+            columns["stratum"] = (["judgement"], self.stratum.astype("int32"))
         return Dataset({**columns, **names}, attrs={"sides": int(self.has_sides)})
 
     @property
     def compared(self) -> JudgementTable:
-        """Judgements that are not skips, of items that the fit knows."""
+        """Judgements that are not skips, of items and strata that the fit knows."""
+        return self.judgements.where(self._known)
+
+    @property
+    def compared_stratum(self) -> Integers | None:
+        """The stratum of each of those; None in a model without strata."""
+        return None if self.stratum is None else self.stratum[self._known]
+
+    @property
+    def _known(self) -> Mask:
         table = self.judgements
-        return table.where(on_scale(table.answer) & (table.left >= 0) & (table.right >= 0))
+        known: Mask = on_scale(table.answer) & (table.left >= 0) & (table.right >= 0)
+        return known if self.stratum is None else known & (self.stratum >= 0)
 
     def counts(self, items: tuple[str, ...], judges: Mask) -> Counts:
         """Counts of the judgements of these judges."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tiewise.text import one_line
+from tiewise.text import one_line, quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +46,19 @@ def uncompared_note(results: Results) -> str:
     return "not compared: nothing is known of it"
 
 
+def no_threshold(results: Results) -> str:
+    """Why a model has no tie threshold."""
+    left_out = results.facts.get("ties_left_out", 0)
+    if left_out:
+        were = "was" if left_out == 1 else "were"
+        answers = quantity(left_out, "tied answer")
+        return f"{answers} {were} left out, and the model has no tie threshold."
+    return (
+        "Nobody called a tie, so the model has no tie threshold. If judges could have called one, "
+        "that nobody did is information, and tiewise fit --ties keeps one."
+    )
+
+
 def top_phrase(wording: Wording) -> str:
     """`the 5 wards with the highest risk`; of words it cannot bend, `the top 5 wards (richer)`."""
     first, _, noun = wording.higher.partition(" ")
@@ -57,6 +70,8 @@ def top_phrase(wording: Wording) -> str:
 
 
 def has_top_probabilities(results: Results) -> bool:
-    """Whether the chance of the top k says something: computed, and not of everybody."""
+    """Whether the chance of the top k says something: computed, not of everybody, not withheld."""
     table = results.items
+    if not results.facts.get("verdict", {}).get("headline", True):
+        return False
     return results.wording.top < len(table) and bool(table["top_k_probability"].notna().any())

@@ -32,7 +32,8 @@ class StratumDraws:
     """Draws of the terms that depend on the stratum; None where a model has no such term.
 
     `group` is the group of each stratum; contrasts are (draws, groups, items), the others (draws,
-    strata): the advantage of the first item, sharpness, and threshold.
+    strata): the advantage of the first item, sharpness, and threshold. `sharpness_sd` and
+    `threshold_sd` (draws) are the standard deviations of their logarithms over judges.
     """
 
     group: Integers | None = None
@@ -40,13 +41,28 @@ class StratumDraws:
     advantage: Floats | None = None
     sharpness: Floats | None = None
     threshold: Floats | None = None
+    sharpness_sd: Floats | None = None
+    threshold_sd: Floats | None = None
 
     def select(self, which: Integers | slice) -> StratumDraws:
         """The draws at these positions."""
-        arrays = (self.contrast, self.advantage, self.sharpness, self.threshold)
+        arrays = (self.contrast, self.advantage, self.sharpness, self.threshold,
+                  self.sharpness_sd, self.threshold_sd)  # fmt: skip
         return StratumDraws(
             self.group, *(None if draws is None else draws[which] for draws in arrays)
         )
+
+    def of_stratum(self, stratum: int) -> StratumDraws:
+        """The terms of one stratum, as its only one."""
+
+        def column(draws: Floats | None) -> Floats | None:
+            return None if draws is None else draws[:, [stratum]]
+
+        return StratumDraws(
+            None if self.group is None else self.group[[stratum]], self.contrast,
+            column(self.advantage), column(self.sharpness), column(self.threshold),
+            self.sharpness_sd, self.threshold_sd,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -158,6 +174,8 @@ def _terms(tree: DataTree) -> StratumDraws:
         None if order is None else order @ constant["advantage_of_stratum"].to_numpy().T,
         draws_of("sharpness", "judge"),
         draws_of("threshold", "judge"),
+        draws_of("sharpness_sd"),
+        draws_of("threshold_sd"),
     )
 
 

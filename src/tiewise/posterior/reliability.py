@@ -1,11 +1,12 @@
-"""Reliability of the results, and how many more comparisons reach a target."""
+"""Scale separation reliability (SSR), and how many more comparisons reach a target."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from math import ceil, floor, inf, log10
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +14,18 @@ from numpy.typing import NDArray
 from tiewise.data.answers import CHOOSE_OR_TIE
 from tiewise.text import rounded_down
 
+if TYPE_CHECKING:
+    from xarray import DataTree
+
 Floats = NDArray[np.float64]
 
 
 def reliability(quality: Floats) -> float:
-    """Share of the variance of quality that is known, from draws (draws, items): 0 to 1.
+    """Scale separation reliability (SSR) from draws (draws, items): 0 to 1, whatever the draws.
 
-    The variance of posterior means over that and the mean posterior variance, both of centred
-    quality: the Bayesian relative of scale separation reliability (docs/live.md).
+    The share of the variance of quality that is known: the variance of posterior means over that
+    and the mean posterior variance, both of centred quality (docs/live.md). 0 of a single item, and
+    where qualities do not differ.
     """
     centred = quality - quality.mean(axis=1, keepdims=True)
     known = float(centred.mean(axis=0).var())
@@ -28,6 +33,42 @@ def reliability(quality: Floats) -> float:
     # The mean of some draws is off by Monte Carlo error, which looks like knowledge.
     known = max(known - unknown / len(centred), 0.0)
     return known / (known + unknown) if known + unknown > 0 else 0.0
+
+
+def scale_separation(estimate: Floats, error: Floats) -> float:
+    """The classical SSR, from estimates without a prior and their standard errors: 0 to 1.
+
+    The share of the variance of estimates that is not error; 0 of a single item, and where errors
+    explain all differences. NaN where an estimate or an error is not finite.
+    """
+    if not (np.isfinite(estimate).all() and np.isfinite(error).all()):
+        return float("nan")
+    spread = float(np.var(estimate, ddof=1)) if len(estimate) > 1 else 0.0
+    return max(1 - float(np.mean(error**2)) / spread, 0.0) if spread > 0 else 0.0
+
+
+def reliability_facts(tree: DataTree) -> dict[str, Any]:
+    """`ssr`, and of split halves `split_half`, its `low` and `high` end, `splits`, or why not.
+
+    `ssr` is None only where a point estimate has no finite standard errors.
+    """
+    halves = json.loads(tree.attrs.get("split_half", "{}"))
+    ssr = _ssr(tree)
+    return {
+        "ssr": round(ssr, 4) if np.isfinite(ssr) else None,
+        "split_half": halves.get("reliability"),
+        "split_half_low": halves.get("low"),
+        "split_half_high": halves.get("high"),
+        "splits": halves.get("splits", 0),
+        "split_half_left_out": halves.get("left_out", ""),
+    }
+
+
+def _ssr(tree: DataTree) -> float:
+    quality = tree["posterior/quality"].to_numpy()
+    if tree.attrs["kind"] != "point":
+        return reliability(quality.reshape(-1, quality.shape[-1]))
+    return scale_separation(quality[0, 0], tree["constant_data/standard_error"].to_numpy())
 
 
 def more_needed(reached: float, comparisons: int, target: float) -> float:

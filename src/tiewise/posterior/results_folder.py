@@ -16,9 +16,12 @@ from xarray import DataTree, open_datatree
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.folders import atomic_folder
-from tiewise.posterior.earlier_versions import current_model
+from tiewise.posterior.earlier_versions import centre_posterior, current_model
+from tiewise.posterior.prior_sensitivity import read_sensitivity
+from tiewise.posterior.reliability import reliability_facts
 from tiewise.posterior.summaries import parameters, summarise
-from tiewise.posterior.term_tables import stored_terms, write_term_tables
+from tiewise.posterior.terms.tables import stored_terms, write_term_tables
+from tiewise.posterior.variables import describe_variables
 from tiewise.text import noun_forms
 
 if TYPE_CHECKING:
@@ -111,6 +114,7 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
         "items": quality.sizes["item"],
         "comparisons": sum(answers.values()),
         "ties": answers["ties"],
+        "ties_left_out": int(attrs.get("ties_left_out", 0)),
         "skips": int(constant["skips"]),
         "judges": None if judges < 0 else judges,
         "seconds": {
@@ -118,9 +122,18 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
         },
         "ess_min": None if np.isnan(ess) else round(ess, 1),
         "rhat_max": None if np.isnan(rhat) else round(rhat, 5),
+        "reliability": reliability_facts(tree),
+        "ess_cause": str(attrs.get("ess_cause", "")),
+        "ess_target": int(attrs.get("ess_target", 0)),
+        "rounds": int(attrs.get("rounds", 0)),
+        "thin": int(attrs.get("thin", 1)),
         "warnings": json.loads(attrs["warnings"]),
+        "cannot_say": str(attrs.get("cannot_say", "")),
+        **({"verdict": json.loads(attrs["verdict"])} if "verdict" in attrs else {}),
+        "prior_sensitivity": read_sensitivity(attrs),
         "model": json.loads(attrs["model"]),
         **({"terms": stored_terms(tree)} if stored_terms(tree) else {}),
+        **({"left_out": json.loads(attrs["left_out"])} if "left_out" in attrs else {}),
         "digest": attrs["digest"],
         "version": attrs["version"],
     }
@@ -155,6 +168,7 @@ def write_results_folder(
         write_term_tables(tree, folder)
         _write_json(folder / "fit.json", facts)
         _write_json(folder / "study.json", asdict(wording))
+        describe_variables(tree)
         tree.to_netcdf(folder / "posterior.nc", engine="h5netcdf")
         if areas is not None:
             areas.to_gpkg(folder / "areas.gpkg")
@@ -182,6 +196,7 @@ def read_results(folder: str | Path) -> Results:
         tree = open_datatree(place / "posterior.nc", engine="h5netcdf")
     except (OSError, ValueError) as error:
         raise InputError(f"{place / 'posterior.nc'} cannot be read; fit again") from error
+    centre_posterior(tree)
     tree.attrs["model"] = json.dumps(current_model(json.loads(tree.attrs["model"])))
     return Results(place, tree, wording, facts)
 

@@ -13,13 +13,15 @@ from xarray import DataTree
 from tiewise.errors import InputError
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.posterior.diagnostics import centred_parts, ess, rhat
+from tiewise.posterior.map_share import map_share_draws
 
 Floats = NDArray[np.float64]
 
 ENDS = (0.025, 0.975)
 NORMAL_975 = 1.959963984540054
 TERM_SCALARS = (
-    "order", "explained", "coefficient_sd", "contrast_variance", "sharpness_sd", "threshold_sd",
+    "share", "order", "explained", "coefficient_sd", "contrast_variance", "sharpness_sd",
+    "threshold_sd",
 )  # fmt: skip
 BATCH = 256  # draws, or items, processed together, so that copies are small
 
@@ -76,8 +78,7 @@ def _rank_columns(rank: NDArray[np.int32], top: int) -> dict[str, Floats]:
 
 
 def _point(tree: DataTree) -> dict[str, Floats]:
-    estimate = tree["posterior/quality"].to_numpy()[0, 0]
-    estimate = estimate - estimate.mean()
+    estimate = np.concatenate([part[0, 0] for part in centred_parts(tree)])
     error = tree["constant_data/standard_error"].to_numpy()
     unknown = np.full(len(estimate), np.nan)
     return {
@@ -116,6 +117,9 @@ def _scalars(tree: DataTree) -> Iterator[tuple[str, Floats]]:
         draws = posterior[name]
         if "advantage" not in draws.dims:
             yield name, draws.to_numpy()
+            followed = map_share_draws(tree) if name == "share" else None
+            if followed is not None:
+                yield "map_share", followed
             continue
         for kind in draws["advantage"].to_numpy().astype(str):
             label = name if kind == "first" else f"{name}: {kind}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ from tiewise.data.comparisons import Comparisons
 from tiewise.data.counts import COLUMNS, Counts
 from tiewise.engines.base import Draws
 from tiewise.errors import InputError
+from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import (
     Covariance,
     Independent,
@@ -22,7 +24,10 @@ from tiewise.model.quality_priors import (
     describe_quality_prior,
 )
 from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, prior_from_dict
+from tiewise.model.term_options import TermOptions, row_strata
+from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
 from tiewise.posterior.judgement_record import JudgementRecord
+from tiewise.posterior.variables import describe_variables
 
 Floats = NDArray[np.float64]
 
@@ -32,18 +37,21 @@ DIMENSIONS = {
     "coefficient": ("covariate",),
     "order": ("advantage",),
     "contrast": ("group", "item"),
+    "contrast_level": ("group",),
     "sharpness": ("judge",),
     "threshold": ("judge",),
 }
 
 
 def build_tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> DataTree:
-    """Draws and data in ArviZ's layout. Without arviz-base, which would load Matplotlib."""
+    """Draws, centred, and data in ArviZ's layout. Without arviz-base, which loads Matplotlib."""
+    draws = draws if draws.level is not None else draws.centred()
     sample = ["chain", "draw"]
     index = {name: np.arange(size) for name, size in zip(sample, draws.tie.shape, strict=True)}
     posterior = Dataset(
         {
             "quality": ([*sample, "item"], draws.quality),
+            "level": (sample, draws.level),
             "tie": (sample, draws.tie),
             "variance": (sample, draws.variance),
         },
@@ -58,7 +66,9 @@ def build_tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> D
         "observed_data": observed,
         "constant_data": _constant_data(model, draws, names),
     }
-    return DataTree.from_dict(groups | ({"sample_stats": stats} if draws.stats else {}))
+    tree = DataTree.from_dict(groups | ({"sample_stats": stats} if draws.stats else {}))
+    describe_variables(tree)
+    return tree
 
 
 def _constant_data(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> Dataset:
@@ -75,10 +85,14 @@ def _constant_data(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) 
     )
     if design.columns is not None:
         constant["covariate_sd"] = (["covariate"], design.columns.sd)
+    if model.terms and counts.strata != ("all",):
+        constant["stratum_name"] = (["stratum"], np.array(counts.strata))
     if design.groups is not None:
         constant["group_of_stratum"] = (["stratum"], design.group)
     if design.order is not None:
         constant["advantage_of_stratum"] = (["stratum", "advantage"], design.advantage_values)
+    if model.mixture is not None:
+        constant["unevenness"] = model.mixture.unevenness
     if draws.standard_error is not None:
         constant["standard_error"] = (item, draws.standard_error)
     if draws.tie_standard_error is not None:
@@ -112,17 +126,49 @@ def _prior_sd(model: BradleyTerry) -> Floats:
     return out
 
 
-def attach_record(tree: DataTree, model: BradleyTerry, comparisons: Comparisons | None) -> None:
-    """Add the record of judgements, unless it is too long, and the prior's factor to a fit."""
-    record = (
-        None if comparisons is None else JudgementRecord.from_comparisons(comparisons, model.items)
-    )
+def judgement_record(
+    model: BradleyTerry, comparisons: Comparisons, options: TermOptions | None = None
+) -> JudgementRecord | None:
+    """The record of these judgements for a model of them, with strata where terms have any.
+
+    Without the `options` that the model was built with, strata are taken to be judges.
+    """
+    strata = model.counts.strata
+    names = None
+    if strata != ("all",):
+        by_judge = comparisons.judges is not None and comparisons.judges <= set(strata)
+        names = row_strata(comparisons, options) if options is not None else None
+        if names is None and by_judge:
+            names = comparisons.row_strata("judge")
+    return JudgementRecord.from_comparisons(
+        comparisons, model.items, strata=strata, names=names,
+        keep_sides=model.design.order is not None,
+    )  # fmt: skip
+
+
+def attach_record(
+    tree: DataTree,
+    model: BradleyTerry,
+    comparisons: Comparisons | None,
+    options: TermOptions | None = None,
+) -> None:
+    """Add the record of judgements, unless it is too long, and what the prior is made of."""
+    record = None if comparisons is None else judgement_record(model, comparisons, options)
     if record is not None:
-        tree["judgements"] = DataTree(record.dataset())
+        attach_judgements(tree, record)
+    if isinstance(model.prior, Network):
+        edges = model.prior.graph.edges
+        tree["prior"] = DataTree(Dataset({"edges": (["edge", "end"], edges)}))
+        return
     factor = model.factor
     # A factor that is larger than all the draws would be most of the file.
     if factor is not None and factor.size <= tree["posterior/quality"].size:
         tree["prior"] = DataTree(Dataset({"factor": (["item", "direction"], factor)}))
+
+
+def attach_judgements(tree: DataTree, record: JudgementRecord) -> None:
+    """Add a record of judgements to a fit."""
+    tree["judgements"] = DataTree(record.dataset())
 
 
 def rebuild_model(tree: DataTree) -> BradleyTerry:
@@ -133,23 +179,18 @@ def rebuild_model(tree: DataTree) -> BradleyTerry:
             f"{tree.attrs['engine']} has a prior of its own, so the model cannot be fitted again; "
             "fit with another engine"
         )
-    if set(tree["posterior"].data_vars) - {"quality", "tie", "variance"}:
-        raise InputError(
-            "a model with terms cannot be put together again from its results; "
-            "give the file of judgements instead"
-        )
-    observed = tree["observed_data"]
+    terms = _rebuild_terms(tree, described.get("terms", ()))
     items = tuple(tree["constant_data/item"].to_numpy().astype(str))
-    columns = ("first", "second", "wins_first", "wins_second", "ties")
-    counts = Counts.of(items, *(observed[name].to_numpy() for name in columns))
     variance = prior_from_dict(described["variance"], VARIANCE_PRIORS)
     tie = described["tie"] and prior_from_dict(described["tie"], TIE_PRIORS)
-    return BradleyTerry(
-        counts, _prior(tree, described["quality"], items), variance=variance, tie=tie
-    )
+    prior = _prior(tree, described["quality"], items)
+    return BradleyTerry(_rebuild_counts(tree), prior, variance=variance, tie=tie, terms=terms)
 
 
 def _prior(tree: DataTree, facts: Mapping[str, Any], items: tuple[str, ...]) -> QualityPrior:
+    if "prior" in tree.children and "edges" in tree["prior"]:
+        graph = Graph(items, tree["prior/edges"].to_numpy())
+        return Network(graph, share=facts.get("share", 1.0))
     if "prior" in tree.children:
         factor = tree["prior/factor"].to_numpy()
         return Covariance(np.asarray(factor @ factor.T), items)
@@ -159,3 +200,73 @@ def _prior(tree: DataTree, facts: Mapping[str, Any], items: tuple[str, ...]) -> 
             "can be fitted again; give the file of judgements and the map instead"
         )
     return Independent(items)
+
+
+# Terms, and counts with their strata.
+
+
+def _rebuild_counts(tree: DataTree) -> Counts:
+    """The counts of a fit, with its strata and sides where terms tell them apart."""
+    observed, constant = tree["observed_data"], tree["constant_data"]
+    items = tuple(constant["item"].to_numpy().astype(str))
+    columns = [observed[name].to_numpy() for name in COLUMNS if name != "stratum"]
+    strata = _stratum_names(tree)
+    if strata is None:
+        return Counts.of(items, *columns, ordered="order" in tree["posterior"])
+    return Counts.of(
+        items, *columns, stratum=observed["stratum"].to_numpy(), strata=strata,
+        ordered="order" in tree["posterior"],
+    )  # fmt: skip
+
+
+def _stratum_names(tree: DataTree) -> tuple[str, ...] | None:
+    """The names of a fit's strata; None where there is but one, or an earlier version fitted."""
+    constant = tree["constant_data"]
+    if "stratum_name" in constant:
+        return tuple(constant["stratum_name"].to_numpy().astype(str))
+    if "judge" in tree["posterior"].coords:
+        return tuple(tree["posterior"]["judge"].to_numpy().astype(str))
+    if "groups" in tree.children:
+        return tuple(tree["groups"]["judge"].to_numpy().astype(str))
+    return None
+
+
+def _rebuild_terms(tree: DataTree, described: Sequence[Mapping[str, Any]]) -> tuple[Term, ...]:
+    """The terms of a fit, from what `BradleyTerry.to_dict` gave of them and what its tree holds."""
+    return tuple(_term(tree, facts) for facts in described)
+
+
+def _term(tree: DataTree, facts: Mapping[str, Any]) -> Term:
+    kind = facts["kind"]
+    if kind == Covariates.kind or (kind == Groups.kind and facts["prior"] is not None):
+        raise InputError(
+            "a model with covariates, or with groups that have a prior of their own, cannot be put "
+            "together again from its results; give the file of judgements instead"
+        )
+    variance: Any = prior_from_dict(facts["variance"], VARIANCE_PRIORS)
+    if kind == Sharpness.kind:
+        return Sharpness(variance=variance)
+    if kind == Thresholds.kind:
+        return Thresholds(variance=variance)
+    strata = _known_strata(tree)
+    if kind == Groups.kind:
+        names = tree["posterior"]["group"].to_numpy().astype(str)
+        group = tree["constant_data/group_of_stratum"].to_numpy()
+        return Groups(dict(zip(strata, names[group].tolist(), strict=True)), variance=variance)
+    if facts["by"] is None:
+        return Order(variance=variance)
+    values = tree["constant_data/advantage_of_stratum"].to_numpy()
+    by = {
+        name: dict(zip(strata, np.asarray(column).tolist(), strict=True))
+        for name, column in zip(facts["by"], values.T, strict=True)
+    }
+    return Order(by=by, variance=variance)
+
+
+def _known_strata(tree: DataTree) -> tuple[str, ...]:
+    strata = _stratum_names(tree)
+    if strata is None and int(tree["observed_data/stratum"].max()) > 0:
+        raise InputError(
+            "these results of an earlier version do not name the strata of their terms; fit again"
+        )
+    return strata or ("all",)

@@ -8,6 +8,7 @@ import numpy as np
 from xarray import DataTree
 
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.semiorder import CannotSay, cannot_say
 from tiewise.text import some_names
 
 Labels = Mapping[str, str]
@@ -15,12 +16,31 @@ Labels = Mapping[str, str]
 FEW_COMPARISONS = 5
 ENOUGH_DRAWS = 400
 MAX_RHAT = 1.01
+CANNOT_SAY: dict[CannotSay, str] = {
+    "order": (
+        "No answer stands against another: there is no circle (A over B over C over A), so one "
+        "order of the items explains all of them, however far apart the items are. The answers "
+        "do not say how far apart, or how surely one beats another; that is the prior's word. "
+        "Collect more, some about pairs that were compared before, or hold the variance at a "
+        "value known from elsewhere (--variance)."
+    ),
+    "semiorder": (
+        "No answer stands against another: items can be put on a line, far apart where one was "
+        "chosen and close together where they tied, and the line can be stretched at will. The "
+        "answers say neither how far apart items are nor how wide the tie threshold is; that is "
+        "the priors' word. Collect more, some about pairs that were compared before, or hold the "
+        "variance at a value known from elsewhere (--variance)."
+    ),
+    "ties": (
+        "Every answer is a tie: no item was ever chosen over another, so the answers say neither "
+        "which is higher nor how wide the tie threshold is; that is the priors' word. Collect "
+        "more, and ask about pairs that are likely to differ."
+    ),
+}
 
 
-def data_warnings(
-    model: BradleyTerry, names: Mapping[str, str] | None = None, *, variance: bool = True
-) -> list[str]:
-    """Warnings about the data, before any fitting; about α² only where it is inferred.
+def data_warnings(model: BradleyTerry, names: Mapping[str, str] | None = None) -> list[str]:
+    """Warnings about the data, before any fitting.
 
     Items are shown by name, followed by the id, where `names` has one.
     """
@@ -29,12 +49,29 @@ def data_warnings(
         item: f"{known[item]} [{item}]" if known.get(item, item) != item else item
         for item in model.items
     }
-    messages = [
+    return [
         *_uncompared(model, labels),
         *_rarely_compared(model, labels),
         *_disconnected(model, labels),
+        *_undecided(model),
+        *_low_rank(model),
     ]
-    return [*messages, *_unbounded_variance(model)] if variance else messages
+
+
+def _low_rank(model: BradleyTerry) -> list[str]:
+    """The paper's prior of a dense map leaves next to nothing to tell neighbours apart."""
+    factor = model.factor
+    if factor is None or getattr(model.prior, "share", None) != 1:
+        return []
+    if factor.shape[1] == model.size and model.precision is not None:
+        return []
+    rank = factor.shape[1]
+    room = "next to no room in some directions" if rank == model.size else f"{rank} directions only"
+    return [
+        f"The network prior leaves the qualities of {model.size} items {room}: where many items "
+        "border one another it takes them to be the same, whatever the answers say. Let the share "
+        "of the map be inferred, which is the default."
+    ]
 
 
 def _uncompared(model: BradleyTerry, labels: Labels) -> list[str]:
@@ -69,14 +106,10 @@ def _disconnected(model: BradleyTerry, labels: Labels) -> list[str]:
     ]
 
 
-def _unbounded_variance(model: BradleyTerry) -> list[str]:
-    if model.fixed_variance is not None or not model.unbounded_variance():
-        return []
-    return [
-        "The judgements hold neither ties nor circles (A over B over C over A), so they put no "
-        "upper bound on the variance of qualities: its posterior is its prior. Fix it "
-        "(--variance 1) or give it a proper prior (--variance-prior 'inverse-gamma(3, 2)')."
-    ]
+def _undecided(model: BradleyTerry) -> list[str]:
+    """What answers without contradiction leave to the prior."""
+    reason = cannot_say(model)
+    return [CANNOT_SAY[reason]] if reason else []
 
 
 def sampling_warnings(tree: DataTree) -> list[str]:
@@ -84,18 +117,22 @@ def sampling_warnings(tree: DataTree) -> list[str]:
     if tree.attrs["kind"] != "exact":
         return []
     ess, rhat = tree.attrs["ess_min"], tree.attrs["rhat_max"]
-    messages = []
-    if not rhat <= MAX_RHAT:
-        messages.append(
-            f"The chains do not agree yet (largest R-hat {rhat:.3f}, should be below {MAX_RHAT}): "
-            "ask for more draws (--draws)."
+    parts = []
+    if not rhat < MAX_RHAT:
+        parts.append(
+            f"The chains do not agree yet (largest R-hat {rhat:.3f}, should be below {MAX_RHAT})."
         )
     if not ess >= ENOUGH_DRAWS:
-        messages.append(
+        parts.append(
             f"The draws are worth only {_whole(ess)} independent ones where they are worth least "
-            f"(should be {ENOUGH_DRAWS} or more): ask for more draws (--draws)."
+            f"(should be {ENOUGH_DRAWS} or more)."
         )
-    return messages
+    return [" ".join([*parts, str(tree.attrs.get("ess_cause", ""))]).strip()] if parts else []
+
+
+def enough(ess: float, rhat: float) -> bool:
+    """Whether draws are worth enough and chains agree."""
+    return ess >= ENOUGH_DRAWS and rhat < MAX_RHAT
 
 
 def _whole(number: float) -> str:

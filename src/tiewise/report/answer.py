@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from tiewise.criticism.claim import CONFIDENT
+from tiewise.criticism.verdict import Verdict, results_verdict
 from tiewise.data.counts import Counts
 from tiewise.posterior.phrases import standalone_labels, top_phrase
 from tiewise.posterior.results_folder import Results, Wording
@@ -19,7 +21,6 @@ from tiewise.text import (
     sentence_list,
 )
 
-CONFIDENT = 0.60  # below this probability an item is not named as one of the highest
 FEWEST_NAMED, MOST_NAMED, WORTH_NAMING = 5, 10, 0.20
 LONGEST_NAME = 48  # letters of a name in a sentence
 
@@ -37,15 +38,22 @@ def main_answer(results: Results) -> MainAnswer:
     if len(table) == 1:
         only = f"There is only one {wording.one}, so there is nothing to compare it with."
         return MainAnswer(only, tuple(_uncompared(results)))
-    rest = (_against_average(table, wording), *_uncompared(results), *_separate_sets(results))
-    return MainAnswer(_highest(table, wording), rest)
+    unmeasured = (*_uncompared(results), *_separate_sets(results))
+    verdict = results_verdict(results)
+    if not verdict.headline:
+        return MainAnswer(_withheld(verdict, wording), (_way_out(verdict), *unmeasured))
+    return MainAnswer(_highest(table, wording), (_against_average(table, wording), *unmeasured))
 
 
 def top_items(results: Results) -> pd.DataFrame:
-    """The five to ten items to name: those most probably among the highest."""
+    """The five to ten highest, everybody named among them; none without a headline."""
+    if not results_verdict(results).headline:
+        return results.items.head(0)
     probability = results.items["top_k_probability"].fillna(0.0)
-    count = min(max(int((probability >= WORTH_NAMING).sum()), FEWEST_NAMED), MOST_NAMED)
-    return results.items.loc[_most_probable_first(probability)[:count]]
+    last = max((k + 1 for k, one in enumerate(probability) if one >= CONFIDENT), default=0)
+    worth = int((probability >= WORTH_NAMING).sum())
+    count = min(max(worth, last, FEWEST_NAMED), MOST_NAMED)
+    return results.items.head(count)
 
 
 def sentence_start(sentence: str, wording: Wording) -> str:
@@ -61,9 +69,22 @@ def fitted_counts(results: Results) -> Counts:
     return Counts.of(list(items), *(observed[name].to_numpy() for name in columns))
 
 
+def _withheld(verdict: Verdict, wording: Wording) -> str:
+    """That nothing is claimed."""
+    which = f"{'is' if wording.top == 1 else 'are'} {top_phrase(wording)}"
+    if verdict.answers.level == "stop":
+        return f"The answers so far do not say which {which}."
+    return f"It cannot be said yet which {which}."
+
+
+def _way_out(verdict: Verdict) -> str:
+    if verdict.answers.level == "stop":
+        return "More comparisons are needed, by several judges, above all of pairs that had none."
+    return "Fit again, with an exact engine and more draws."
+
+
 def _highest(table: pd.DataFrame, wording: Wording) -> str:
     """Which items are among the highest, by the word of the scale that each deserves."""
-    table = table.loc[_most_probable_first(table["top_k_probability"])]
     probability, names = table["top_k_probability"], _sentence_names(table, wording)
     if probability.isna().all():
         leading = sentence_list(list(names.head(wording.top)))
@@ -90,15 +111,9 @@ def _sentence_names(table: pd.DataFrame, wording: Wording) -> pd.Series[str]:
     return names.where(table["comparisons"] > 0, names + " (never compared)")
 
 
-def _most_probable_first(probability: pd.Series[float]) -> pd.Index[int]:
-    """The highest probability first; among equals the order of the table."""
-    return probability.sort_values(ascending=False, kind="stable").index
-
-
 def _none_confident(names: pd.Series[str], probability: pd.Series[float], wording: Wording) -> str:
-    nearest = [
-        f"{names[k]} at {probability_percent(probability[k])}" for k in probability.index[:3]
-    ]
+    most = probability.sort_values(ascending=False, kind="stable").index[:3]
+    nearest = [f"{names[k]} at {probability_percent(probability[k])}" for k in most]
     return (
         f"No {wording.one} can be named with confidence as {'one of ' if wording.top > 1 else ''}"
         f"{top_phrase(wording)}. The nearest to it are {sentence_list(nearest)}."

@@ -89,6 +89,8 @@ def _template(own: str | Path | None) -> Iterator[Path]:
             yield path
         return
     path = Path(own)
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a template in it (template=)")
     if not path.is_file():
         raise InputError(
             f"no template {path}; write_template('FILE.typ') writes one that can be edited"

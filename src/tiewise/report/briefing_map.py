@@ -54,12 +54,12 @@ def numbered_map(results: Results, numbered: Sequence[str]) -> tuple[str, dict[s
 
 
 def _svg(drawing: SvgMap, items: pd.DataFrame) -> str:
-    """Areas in the colour of their medians, outlines of groups above them."""
+    """Areas in the colour of their estimates, outlines of groups above them."""
     table = items.set_index("item").reindex(list(drawing.paths))
-    median, uncompared = table["median"].to_numpy(float), table["comparisons"].to_numpy() == 0
-    reach = float(np.nanmax(np.abs(median))) or 1.0
-    fills = interpolate(LOW_TO_HIGH, 0.5 + median / (2 * reach))
-    rows = zip(drawing.paths.values(), fills, median < 0, uncompared, strict=True)
+    mean, uncompared = table["mean"].to_numpy(float), table["comparisons"].to_numpy() == 0
+    reach = float(np.nanmax(np.abs(mean))) or 1.0
+    fills = interpolate(LOW_TO_HIGH, 0.5 + mean / (2 * reach))
+    rows = zip(drawing.paths.values(), fills, mean < 0, uncompared, strict=True)
     shapes = [_area(path, fill, below=low, uncompared=none) for path, fill, low, none in rows]
     shapes += [f'<path d="{path}" {BORDER}/>' for path in drawing.outlines]
     width, height = drawing.width + 2 * EDGE, drawing.height + 2 * EDGE

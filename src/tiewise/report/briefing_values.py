@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tiewise.criticism.verdict import PART_TITLES, Verdict, results_verdict
 from tiewise.geo.colours import LOW_TO_HIGH
 from tiewise.posterior.phrases import (
     has_top_probabilities,
@@ -19,13 +20,13 @@ from tiewise.posterior.results_folder import Results, Wording
 from tiewise.report.answer import main_answer, sentence_start, top_items
 from tiewise.report.briefing_map import numbered_map
 from tiewise.report.scope import limits, what_was_done
-from tiewise.report.verdict import reader_warning
 from tiewise.text import (
     one_line,
     probability_percent,
     probability_scale_rows,
     probability_words,
     quantity,
+    rank_range,
     sentence_list,
     signed,
 )
@@ -38,8 +39,9 @@ def template_values(results: Results) -> tuple[dict[str, Any], str]:
     """The values that a template gets, and the map as SVG (nothing where there is none)."""
     results = replace(results, wording=_short(results.wording))
     wording, shown, names = results.wording, top_items(results), _names(results)
+    verdict = results_verdict(results)
     drawing, map_values = "", None
-    if results.areas is not None:
+    if results.areas is not None and verdict.headline:
         drawing, map_values = numbered_map(results, list(shown["item"]))
         map_values |= {"alt": _alt(results, names), "ramp": list(LOW_TO_HIGH)}
     values = {
@@ -50,15 +52,16 @@ def template_values(results: Results) -> tuple[dict[str, Any], str]:
         "lower": wording.lower,
         "top": wording.top,
         "among": ("among " if wording.top > 1 else "") + top_phrase(wording),
-        "beware": reader_warning(results.facts),
+        "verdict": _verdict_values(verdict),
+        "headline": verdict.headline,
         "answer": main_answer(results).first,
         "then": list(main_answer(results).rest),
         "ranked": has_top_probabilities(results),
         "rows": [
-            _row(results.items.loc[k], names[k], uncompared_note(results)) for k in shown.index
+            _row(k, results.items.loc[k], names[k], uncompared_note(results)) for k in shown.index
         ],
         "map": map_values,
-        "ladder": None if map_values else _ladder(results, names),
+        "ladder": None if map_values or not verdict.headline else _ladder(results, names),
         "unseen": uncompared_note(results) if (results.items["comparisons"] == 0).any() else "",
         "groups": results.areas is not None and results.areas.groups is not None,
         "done": what_was_done(results),
@@ -86,19 +89,30 @@ def _short(wording: Wording) -> Wording:
     )
 
 
-def _row(row: pd.Series, name: str, note: str) -> dict[str, Any]:
+def _verdict_values(verdict: Verdict) -> dict[str, Any]:
+    """The verdict and its three parts, each with a mark that needs no colour."""
+    return {
+        "text": verdict.text,
+        "level": verdict.level,
+        "parts": [
+            {"title": title, "level": part.level, "text": part.text}
+            for title, part in zip(PART_TITLES, verdict.parts, strict=True)
+        ],
+    }
+
+
+def _row(k: int, row: pd.Series, name: str, note: str) -> dict[str, Any]:
     """One of those that stand out; what was not computed is empty."""
     probability, count = float(row["top_k_probability"]), int(row["comparisons"])
-    ends = row[["rank_q2.5", "rank_q97.5"]]
     return {
         "name": name,
         "note": "" if count else note,
         "chance": _or_none(probability),
         "percent": probability_percent(probability),
         "words": probability_words(probability),
-        "rank": f"{row['rank']:.0f}",
-        "ranks": "" if ends.isna().any() else f"{ends.iloc[0]:.0f} to {ends.iloc[1]:.0f}",
-        "estimate": signed(row["median"]),
+        "position": k + 1,
+        "ranks": rank_range(row["rank_q2.5"], row["rank_q97.5"]),
+        "estimate": signed(row["mean"]),
         "interval": _interval(row),
         "compared": f"{count:,}" if count else "never",
     }
@@ -114,16 +128,16 @@ def _ladder(results: Results, names: pd.Series[str]) -> dict[str, Any]:
     table = results.items
     few = len(table) <= UPPER + LOWER
     shown = table if few else pd.concat([table.head(UPPER), table.tail(LOWER)])
-    ends = shown[["q2.5", "q97.5", "median"]].replace([np.inf, -np.inf], np.nan).to_numpy(float)
+    ends = shown[["q2.5", "q97.5", "mean"]].replace([np.inf, -np.inf], np.nan).to_numpy(float)
     low, high = np.nanmin(ends, initial=-0.1), np.nanmax(ends, initial=0.1)
 
     def share(value: float) -> float | None:
         return _or_none((value - low) / (high - low))
 
     rows = [
-        _row(row, name, uncompared_note(results))
-        | {"low": share(row["q2.5"]), "middle": share(row["median"]), "high": share(row["q97.5"])}
-        for name, (_, row) in zip(names[shown.index], shown.iterrows(), strict=True)
+        _row(k, row, name, uncompared_note(results))
+        | {"low": share(row["q2.5"]), "middle": share(row["mean"]), "high": share(row["q97.5"])}
+        for k, name, (_, row) in zip(shown.index, names[shown.index], shown.iterrows(), strict=True)
     ]
     return {
         "upper": rows if few else rows[:UPPER],

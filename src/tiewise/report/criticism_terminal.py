@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ from rich.text import Text
 from tiewise.criticism.model_comparison import ModelComparison
 from tiewise.criticism.split_half import ReliabilityFigures
 from tiewise.report.model_checks import ModelAssessment, finding_lines
+from tiewise.report.reliability import reliability_sentences
 from tiewise.text import one_line, percent, quantity, sentence_list
 
 SHOWN = 25
@@ -69,20 +71,11 @@ def _odd_items(items: pd.DataFrame) -> list[str]:
 
 
 def _reliability(reliability: ReliabilityFigures) -> list[str]:
-    lines = [
-        f"Reliability {reliability.posterior:.2f}: the share of the variance of quality that is "
-        "known."
-    ]
-    if reliability.halves is not None:
+    lines = reliability_sentences(asdict(reliability), "items")
+    if reliability.ssr_without_prior is not None:
         lines.append(
-            f"Split halves of judges agree to {reliability.halves:.2f} "
-            f"({reliability.halves_low:.2f} to {reliability.halves_high:.2f} over random halves)."
+            f"SSR by maximum likelihood, without a prior: {reliability.ssr_without_prior:.2f}."
         )
-    lines.append(
-        "Scale separation (without a prior): "
-        + ("not finite, as some items won or lost every time."
-           if reliability.separation is None else f"{reliability.separation:.2f}.")
-    )  # fmt: skip
     if reliability.consistency is not None:
         lines.append(
             f"Asked again, judges gave the same answer to {percent(reliability.consistency)} of "
@@ -112,6 +105,33 @@ def print_comparison(comparison: ModelComparison, console: Console | None = None
     ]  # fmt: skip
     console.print(_table(heads, rows))
     _print(console, ["", *comparison.sentences])
+
+
+def print_candidates(
+    table: pd.DataFrame, sentences: Sequence[str], command: str, console: Console | None = None
+) -> None:
+    """Print candidate models from best to worst, the one to take, and how to fit it."""
+    console = console or Console(highlight=False)
+    heads = ("model", "log score", "behind", "se of that", "ESS", "misses")
+    rows = [
+        [
+            one_line(str(row["model"]), 40), _decimal(row["elpd"]),
+            _decimal(-row["difference"]) if k else "–",
+            _decimal(row["difference_se"]) if k else "–",
+            f"{row['ess_min']:,.0f}", row["misses"] or "–",
+        ]
+        for k, (_, row) in enumerate(table.iterrows())
+    ]  # fmt: skip
+    console.print(_table(heads, rows))
+    first, *others = sentences
+    _print(console, ["", first])
+    # A command is copied: it must not be broken where the terminal ends.
+    console.print(Text(f"  {command}"), soft_wrap=True)
+    _print(console, ["", *others])
+
+
+def _decimal(value: Any) -> str:
+    return "–" if pd.isna(value) else f"{float(value):.1f}"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tiewise.criticism.predictive_checks import checks_table, results_checks
+from tiewise.criticism.verdict import PART_TITLES, results_verdict
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.plots import PLOT_FILES
@@ -37,6 +38,7 @@ from tiewise.report.section import page_sections
 from tiewise.text import (
     UNKNOWN,
     capital,
+    could_be,
     isolate_names,
     probability_percent,
     quantity,
@@ -179,6 +181,8 @@ def _page(results: Results) -> dict[str, Any]:
     return {
         "wording": wording,
         "facts": results.facts,
+        "verdict": results_verdict(results),
+        "part_titles": PART_TITLES,
         "version": version("tiewise"),
         "every": quantity(len(results.items), wording.one, wording.nouns),
         "has": page_features(results),
@@ -200,9 +204,19 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, finalize=printable, keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters.update(
-        capital=capital, signed=signed, percent=probability_percent, full=_full, fixed=_fixed
+        capital=capital,
+        signed=signed,
+        percent=probability_percent,
+        full=_full,
+        fixed=_fixed,
+        could_be=_could_be,
+        zip=zip,
     )
     return environment
+
+
+def _could_be(row: Mapping[str, Any]) -> str:
+    return could_be(row["rank_q2.5"], row["rank_q97.5"])
 
 
 def _template(name: str) -> str:

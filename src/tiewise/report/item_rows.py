@@ -38,15 +38,14 @@ def page_features(results: Results) -> PageFeatures:
 
 
 def item_table(results: Results) -> pd.DataFrame:
-    """`items.csv` with the highest median first, a key, the group and the interval as drawn."""
+    """`items.csv` in its order, with key, position, group and the interval as drawn."""
     table, areas = results.items, results.areas
-    # Medians are what the page shows; those of nearly equal items may not be in order of means.
-    table = table.sort_values("median", ascending=False, kind="stable", ignore_index=True)
     groups: dict[str, str] = {}
     if areas is not None and areas.groups is not None:
         groups = dict(zip(areas.items, areas.groups, strict=True))
     return table.assign(
         key=np.arange(len(table)),
+        position=np.arange(1, len(table) + 1),
         group=[groups.get(item, "") for item in table["item"]],
         **_interval_lines(table),
     )
@@ -59,7 +58,7 @@ def item_records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _interval_lines(table: pd.DataFrame) -> dict[str, pd.Series[float]]:
     """Where the interval of each row is drawn, on a line with the average in its middle."""
-    ends = table[["q2.5", "q97.5", "median"]]
+    ends = table[["q2.5", "q97.5", "mean"]]
     reach = float(np.nanmax(np.abs(ends.where(np.isfinite(ends)).to_numpy()), initial=0)) or 1.0
     left, right, middle = (
         (HALF_WIDTH + HALF_WIDTH * ends[name].clip(-reach, reach).fillna(0) / reach).round(1)

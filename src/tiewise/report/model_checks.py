@@ -9,14 +9,16 @@ import numpy as np
 import pandas as pd
 
 from tiewise.criticism.predictive_checks import Check, results_checks
-from tiewise.posterior.predictions import PosteriorDraws
-from tiewise.posterior.reliability import reliability
+from tiewise.criticism.verdict_parts import THRESHOLDS, model_part
+from tiewise.posterior.reliability import reliability_facts
 from tiewise.posterior.results_folder import Results
-from tiewise.text import percent, sentence_list
+from tiewise.report.fit_advice import fit_to_try
+from tiewise.report.reliability import reliability_sentences
+from tiewise.text import sentence_list
 
-UNUSUAL, RARE = 0.05, 0.01
+UNUSUAL, RARE = THRESHOLDS.unusual, THRESHOLDS.rare
 """p-values below which a check is worth a look, and below which it speaks against the model."""
-HIGH, FAIR = 0.8, 0.5
+HIGH, FAIR = THRESHOLDS.reliability, THRESHOLDS.low_reliability
 
 
 class Finding(NamedTuple):
@@ -43,35 +45,34 @@ def model_assessment(results: Results) -> ModelAssessment | None:
     """
     if not results_checks(results):
         return None
-    nouns = results.wording.nouns
-    checked = [check_finding(check, nouns) for check in results_checks(results)]
-    against = [finding.title.lower() for finding in checked if finding.level == "stop"]
+    checked = [_with_advice(check, results) for check in results_checks(results)]
     unusual = [finding.title.lower() for finding in checked if finding.level == "care"]
-    if against:
-        text = f"The model misses something: {sentence_list(against)}."
-    elif unusual:
-        text = f"The model describes the answers, with one reservation: {sentence_list(unusual)}."
-        text = text.replace("one reservation", "reservations") if len(unusual) > 1 else text
-    else:
-        text = "The model describes the answers: made-up ones look like those that were given."
-    level = "care" if against or unusual else "good"
-    return ModelAssessment(level, text, (reliability_finding(results), *checked))
+    look = f" Worth a look: {sentence_list(unusual)}." if unusual else ""
+    part = model_part(results_checks(results), int(results.facts["comparisons"]))
+    findings = (reliability_finding(results), *checked)
+    return ModelAssessment(part.level, f"{part.text}{look}", findings)
 
 
 def reliability_finding(results: Results) -> Finding:
-    """How much of the differences between items is known."""
-    share = reliability(PosteriorDraws.from_tree(results.tree).quality)
-    known = (
-        f"Reliability is {share:.2f} (from 0 to 1): {percent(share)} of the variance between "
-        f"{results.wording.nouns} is known, and the rest is uncertainty."
-    )
-    if share >= HIGH:
-        return Finding("good", "Reliability", f"{known} That is usually taken to be enough.")
-    if share >= FAIR:
-        more = "That will do to tell the ends of the list apart, not neighbours on it."
-        return Finding("care", "Reliability", f"{known} {more}")
-    more = "That is little: more comparisons are needed before places on the list mean much."
-    return Finding("stop", "Reliability", f"{known} {more}")
+    """How much of the differences between items is known: SSR, split halves, which to quote."""
+    facts = reliability_facts(results.tree)
+    share = facts["ssr"]
+    level, meaning = (
+        ("good", "That is usually taken to be enough.") if share >= HIGH
+        else ("care", "That will do to tell the ends of the list apart, not neighbours on it.")
+        if share >= FAIR
+        else ("stop", "That is little: more comparisons are needed before places on the list mean "
+              "much.")
+    )  # fmt: skip
+    ssr, *others = reliability_sentences(facts, results.wording.nouns)
+    return Finding(level, "Reliability", " ".join([ssr, meaning, *others]))
+
+
+def _with_advice(check: Check, results: Results) -> Finding:
+    """A check in words, and which fit to try where it speaks against the model."""
+    finding = check_finding(check, results.wording.nouns)
+    advice = fit_to_try(check.key, results.tree) if finding.level == "stop" else ""
+    return finding._replace(text=f"{finding.text} {advice}") if advice else finding
 
 
 def check_finding(check: Check, nouns: str) -> Finding:
@@ -129,6 +130,18 @@ def _judges(check: Check, good: bool, nouns: str) -> tuple[str, str]:
     )
 
 
+def _agreement(check: Check, good: bool, nouns: str) -> tuple[str, str]:
+    figures = f"{check.observed:.2f} times what chance explains, {_range(check, 2)} expected"
+    if good:
+        return "Judges agree", f"Judges differ about {nouns} no more than by chance: {figures}."
+    if check.observed < check.middle:
+        return "Judges agree", f"Judges differ less about {nouns} than expected: {figures}."
+    return "Judges disagree", (
+        f"Judges disagree about {nouns} more than by chance: {figures}. "
+        "The estimates are an average of views that not all judges share."
+    )
+
+
 def _triads(check: Check, good: bool, nouns: str) -> tuple[str, str]:
     figures = f"{check.observed:.1f} % of triads, {_range(check, 1)} % expected"
     if good:
@@ -165,7 +178,8 @@ def _wins(check: Check, good: bool, nouns: str) -> tuple[str, str]:
 
 
 CHECK_SENTENCES = {
-    "ties": _ties, "judges": _judges, "triads": _triads, "order": _order, "wins": _wins
+    "ties": _ties, "judges": _judges, "agreement": _agreement, "triads": _triads, "order": _order,
+    "wins": _wins,
 }  # fmt: skip
 
 

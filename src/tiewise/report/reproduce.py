@@ -7,18 +7,17 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from tiewise.model.prior_sets import prior_set, prior_set_name
 from tiewise.model.quality_priors import describe_quality_prior
 from tiewise.model.scalar_priors import (
     TIE_PRIORS,
     VARIANCE_PRIORS,
-    Exponential,
     Fixed,
-    InverseGamma,
     format_prior,
     prior_from_dict,
     prior_to_dict,
@@ -26,6 +25,7 @@ from tiewise.model.scalar_priors import (
 from tiewise.model.terms import describe_term
 from tiewise.posterior.results_folder import Results, Wording
 
+SCALARS: tuple[Literal["variance", "tie"], ...] = ("variance", "tie")
 STUDY_WORDS = ("question", "higher", "lower", "noun")
 DEFAULT_SOURCE = "judgements.csv"
 
@@ -40,9 +40,12 @@ def fit_command(results: Results) -> str:
     """The `tiewise fit` that would give these results again, as far as it can be known."""
     facts, wording = results.facts, results.wording
     words = ["tiewise", "fit", source_name(wording), *_context_options(results), *_priors(results)]
+    words += ["--drop-invalid"] if "left_out" in facts else []
     words += [*_term_options(results), "--engine", facts["engine"]]
     if "draws" in facts["settings"]:
         words += ["--draws", str(facts["settings"]["draws"])]
+    if facts["exact"]:
+        words += ["--ess", str(facts.get("ess_target", 0))]
     words += ["--seed", str(facts["seed"]), "--top", str(wording.top)]
     for name, value in _changed_words(wording).items():
         words += [f"--{name}", value]
@@ -62,8 +65,10 @@ def python_call(results: Results) -> str:
         _quoted(source_name(wording)),
         _quoted("again"),
         f"context=tw.ItemContext.read({options})",
+        *(['columns={"drop_invalid": True}'] if "left_out" in facts else []),
         f"engine=tw.{engine}({settings})",
         f"rng={facts['seed']}",
+        *([f"ess={facts.get('ess_target', 0)}"] if facts["exact"] else []),
         f"wording=tw.Wording(top={wording.top}{', ' if study_words else ''}{study_words})",
         *_prior_lines(results),
         *(f"{key}={value!r}" for key, value in _terms(results).items()),
@@ -97,7 +102,7 @@ def repeat_notes(results: Results) -> list[str]:
         notes.append(f"Not kept with the results, and to be put beside: {', '.join(files)}.")
     if "terms" in facts["model"] and "terms" not in facts:
         notes.append(f"Its terms were made in Python: {_term_words(facts)}.")
-    own = [name for name in ("variance", "tie") if _scalar_prior(results, name)["kind"] == "other"]
+    own = [name for name in SCALARS if _scalar_prior(results, name)["kind"] == "other"]
     if own:
         notes.append(f"The prior of the {' and the '.join(own)} was made in Python.")
     return notes
@@ -162,26 +167,45 @@ def _priors(results: Results) -> list[str]:
         words += ["--prior", kind]
     if reach is not None:
         words += ["--reach", reach]
-    for name, default in (("variance", InverseGamma()), ("tie", Exponential())):
+    usual = _prior_set(results)
+    if usual != "default":
+        words += ["--priors", usual]
+    default = prior_set(usual)
+    if (share := _held_share(results)) is not None and share != default.get("share"):
+        words += ["--share", f"{share:g}"]
+    for name in SCALARS:
         prior = _scalar_prior(results, name)
         if prior["kind"] == "none":
             words += ["--no-ties"]
-        elif prior["kind"] not in ("engine", "other") and prior != prior_to_dict(default):
+        elif prior["kind"] not in ("engine", "other") and prior != prior_to_dict(default[name]):
             words += [f"--{name}-prior", format_prior(prior)]
-    return words
+    return words + (["--ties"] if _ties_asked(results) else [])
+
+
+def _ties_asked(results: Results) -> bool:
+    """Whether there is a threshold though nobody called a tie."""
+    prior = _scalar_prior(results, "tie")
+    return not results.facts["ties"] and prior["kind"] not in ("none", "engine")
+
+
+def _prior_set(results: Results) -> str:
+    """The name of its priors; what is no set's is the default with single ones changed."""
+    return prior_set_name(results.facts["model"]) or "default"
 
 
 def _prior_lines(results: Results) -> list[str]:
     kind, reach = _kind(results)
     lines = [f"prior={_quoted(kind)}"] if kind is not None else []
     lines += [f"reach={reach}"] if reach is not None else []
+    share = _held_share(results)
+    lines += [f"share={share:g}"] if share is not None else []
     for name, kinds in (("variance", VARIANCE_PRIORS), ("tie", TIE_PRIORS)):
         prior = _scalar_prior(results, name)
         if prior["kind"] == "none":
             lines.append("ties=False")
         elif prior["kind"] not in ("engine", "other"):
             lines.append(f"{name}=tw.{prior_from_dict(prior, kinds)!r}")
-    return lines
+    return lines + (["ties=True"] if _ties_asked(results) else [])
 
 
 def _quality_prior(results: Results) -> dict[str, Any]:
@@ -197,6 +221,12 @@ def _kind(results: Results) -> tuple[str | None, str | None]:
     usual = kind == "network" or (kind == "independent" and results.areas is None)
     reach = f"{prior['reach']:.4g}" if kind == "distance" else None
     return None if usual else kind, reach
+
+
+def _held_share(results: Results) -> float | None:
+    """The share of a network prior where it was not inferred."""
+    prior = _quality_prior(results)
+    return prior.get("share", 1.0) if prior["kind"] == "network" else None
 
 
 def _scalar_prior(results: Results, name: str) -> dict[str, Any]:

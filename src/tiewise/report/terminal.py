@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tiewise.posterior.phrases import has_top_probabilities
+from tiewise.criticism.verdict import PART_TITLES, Verdict, results_verdict
+from tiewise.posterior.phrases import has_top_probabilities, no_threshold
+from tiewise.posterior.reliability import reliability_facts
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.term_sentences import term_sentences
-from tiewise.text import one_line, percent, probability_percent, quantity
+from tiewise.posterior.terms.sentences import term_sentences
+from tiewise.report.reliability import reliability_sentences
+from tiewise.text import one_line, percent, probability_percent, quantity, rank_range
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,6 +31,8 @@ def print_results(results: Results, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
     for part in (
         *_heading(results),
+        "",
+        *verdict_lines(results_verdict(results)),
         "",
         _table(results),
         *_more(results),
@@ -52,19 +58,28 @@ def _heading(results: Results) -> list[str]:
     ]
 
 
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """The verdict and its three parts, a line each."""
+    marks = {"good": "ok  ", "care": "look", "stop": "stop"}
+    rows = zip(PART_TITLES, verdict.parts, strict=True)
+    lines = [f"  {marks[part.level]}  {title + ':':12} {part.text}" for title, part in rows]
+    return [verdict.text, *lines]
+
+
 def _table(results: Results) -> RenderableType:
     items = results.items
     named = bool((items["name"] != items["item"]).any())
     ranked = has_top_probabilities(results)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     words = ["item", "name"] if named else ["item"]
     top = [f"top {results.wording.top}"] if ranked else []
-    for heading in ("rank", *words, "quality", "95 % interval", *top, "compared"):
+    ranges = ["could be"] if items["rank_q2.5"].notna().any() else []
+    for heading in ("", *ranges, *words, "quality", "95 % interval", *top, "compared"):
         # Where room is short, words give way and numbers do not.
         is_text = heading in words
         table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text)
     for k in range(min(MOST_ROWS, len(items))):
-        cells = _row(items.iloc[k], named=named, ranked=ranked)
+        cells = [f"{k + 1}", *_row(items.iloc[k], named=named, ranked=ranked, ranges=bool(ranges))]
         table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
     return table
 
@@ -74,10 +89,10 @@ def _more(results: Results) -> list[str]:
     return [f"the highest {MOST_ROWS} of {size}; items.csv has all"] if size > MOST_ROWS else []
 
 
-def _row(row: pd.Series, *, named: bool, ranked: bool) -> list[str]:
+def _row(row: pd.Series, *, named: bool, ranked: bool, ranges: bool) -> list[str]:
     count = row["comparisons"]
     return [
-        f"{row['rank']:.0f}",
+        *([rank_range(row["rank_q2.5"], row["rank_q97.5"])] if ranges else []),
         one_line(str(row["item"]), 16 if named else 32, printable=True),
         *([one_line(str(row["name"]), 24, printable=True)] if named else []),
         f"{row['mean']:+.2f}",
@@ -89,20 +104,25 @@ def _row(row: pd.Series, *, named: bool, ranked: bool) -> list[str]:
 
 def _sentences(results: Results) -> list[str]:
     facts = results.facts
-    # Draws that lean away from each other can be worth more than their number; at least that.
-    worth = min(facts["ess_min"] or 0, facts["draws"])
     sure = {
-        "exact": f"{facts['draws']} draws, worth at least {worth:.0f} independent ones; "
-        f"largest R-hat {facts['rhat_max'] or np.nan:.3f}",
+        "exact": f"{facts['draws']:,} draws{_went_on(facts)}, worth at least "
+        f"{facts['ess_min'] or 0:,.0f} independent ones; largest R-hat "
+        f"{facts['rhat_max'] or np.nan:.3f}",
         "approximate": "approximate: an exact engine is the one to decide with",
         "point": "a point estimate with standard errors, no posterior",
     }[facts["kind"]]
     return [
         *_parameter_sentences(results),
         *_term_sentences(results),
+        " ".join(reliability_sentences(reliability_facts(results.tree), results.wording.nouns)),
         f"Engine {facts['engine']} ({sure}), seed {facts['seed']}.",
         *(f"Note: {one_line(warning, printable=True)}" for warning in facts["warnings"]),
     ]
+
+
+def _went_on(facts: Mapping[str, Any]) -> str:
+    rounds = facts.get("rounds", 0)
+    return f" (sampled {2**rounds} times as long as planned)" if rounds else ""
 
 
 def _term_sentences(results: Results) -> list[str]:
@@ -113,7 +133,7 @@ def _term_sentences(results: Results) -> list[str]:
 def _parameter_sentences(results: Results) -> list[str]:
     table = pd.read_csv(results.folder / "parameters.csv", index_col="parameter")
     tie, variance = (table.T[name] for name in ("tie", "variance"))
-    sentences = ["No ties in this model."]
+    sentences = [no_threshold(results)]
     if tie["mean"] > 0:
         sentences = [
             f"Tie threshold {_interval(tie)}: of two equal items a judge says 'about equal' "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,9 +12,10 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from tiewise.errors import InputError
+from tiewise.data.text_columns import is_missing, tidied_ids
+from tiewise.errors import InputError, InputWarning
 from tiewise.geo.areas import Areas
-from tiewise.study.settings import problems, read_toml
+from tiewise.study.settings import PRIORS, problems, read_toml
 from tiewise.study.study import Item, Study, read_items, write_items
 
 IMAGES = (".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
@@ -41,10 +43,14 @@ def create_study(
         raise InputError("id=, name= and group= speak of a map; give it with areas=")
     place = Path(folder)
     _refuse_full(place)
-    area_map = None if areas is None else Areas.read(areas, id=id, name=name, group=group)
+    area_map = None
+    if areas is not None:
+        area_map = Areas.read(areas, id=id, name=name, group=group).with_tidied_ids()
+        _hint_name(area_map)
     listed = (
         _from_map(area_map) if area_map is not None else list(read_items(Path(str(items))).values())
     )
+    listed = _with_ids(listed)
     images = _images(listed, Path(str(items)).parent) if items is not None else []
     # They all come to lie in one folder.
     listed = [replace(item, image=Path(item.image).name) for item in listed]
@@ -75,6 +81,16 @@ def _refuse_full(place: Path) -> None:
         )
 
 
+def _hint_name(areas: Areas) -> None:
+    if areas.name_columns:
+        warnings.warn(
+            f"{areas.source} has no column 'name', so that judges see ids; "
+            f"name={areas.name_columns[0]!r} would show names",
+            InputWarning,
+            stacklevel=3,
+        )
+
+
 def _from_map(area_map: Areas) -> list[Item]:
     groups = area_map.groups or ("",) * len(area_map)
     return [Item(*columns) for columns in zip(area_map.items, area_map.names, groups, strict=True)]
@@ -82,6 +98,21 @@ def _from_map(area_map: Areas) -> list[Item]:
 
 def _from_list(path: Path) -> list[Item]:
     return list(read_items(path).values())
+
+
+def _with_ids(items: list[Item]) -> list[Item]:
+    """The items with their ids as files of judgements have them; NA and the like are none."""
+    strange = next((item for item in items if is_missing(item.id)), None)
+    if strange is not None:
+        raise InputError(
+            f"the id {strange.id!r} of {strange.name!r} would be read as nothing in tables of "
+            "judgements; give it another"
+        )
+    ids = tidied_ids([item.id for item in items])
+    if len(set(ids)) < len(items):
+        twice = next(id_ for id_ in ids if ids.count(id_) > 1)
+        raise InputError(f"{twice!r} is there twice, once as {twice}.0; give one another id")
+    return [replace(item, id=id_) for item, id_ in zip(items, ids, strict=True)]
 
 
 def _images(items: list[Item], beside: Path) -> list[Path]:
@@ -124,6 +155,18 @@ def check_study(folder: str | Path, url: str | None = None) -> list[str]:
         faults += study.changed_meaning(store)
         store.close()
     return faults
+
+
+def study_priors(folder: str | Path, url: str | None = None) -> str:
+    """The name of the priors that a study is fitted with; no database is made to tell it."""
+    study = Study.open(folder)
+    if not url and not (study.folder / "study.db").exists():
+        return study.settings.model.priors or PRIORS[0]
+    store = study.store(url)
+    try:
+        return study.priors(store)
+    finally:
+        store.close()
 
 
 def _missing_images(place: Path, items: dict[str, Item]) -> Iterator[str]:

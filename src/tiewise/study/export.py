@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tiewise.data.about_table import about_path, write_about
 from tiewise.data.answers import ANSWERS, CODE_OF_STORED, CODE_OF_WORD
 from tiewise.data.comparisons import Comparisons, read_comparisons
-from tiewise.errors import InputError
+from tiewise.errors import InputError, InputWarning
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, write_items
@@ -25,7 +27,9 @@ Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
 """Columns and rows."""
 
 IMPORTED = "imported"
+COMPARISONS = "comparisons.csv"
 ITEMS = "items.csv"
+ABOUT = about_path(COMPARISONS).name
 
 
 def comparison_rows(store: JudgeStore, *, excluded: bool = False) -> Iterator[list[str]]:
@@ -54,16 +58,22 @@ def _moment(at: datetime | None) -> str:
 
 
 def export(study: Study, store: JudgeStore, out: str | Path) -> list[Path]:
-    """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv."""
-    return [export_one(study, store, name, out) for name in (*_tables(study, store), ITEMS)]
+    """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv.
+
+    comparisons.about.json says whether ties were offered; `tiewise fit` reads it beside the table.
+    """
+    names = (*_tables(study, store), ITEMS, ABOUT)
+    return [export_one(study, store, name, out) for name in names]
 
 
 def export_one(study: Study, store: JudgeStore, name: str, out: str | Path) -> Path:
-    """Write one of the tables of `export`."""
+    """Write one of the files of `export`."""
     path = Path(out) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if name == ITEMS:
         write_items(study.items.values(), path)
+    elif name == ABOUT:
+        write_about(path.with_name(COMPARISONS), ties_offered=study.settings.answers.ties)
     else:
         _write(path, *_tables(study, store)[name])
     return path
@@ -75,7 +85,7 @@ def _tables(
     """Columns and rows by name; rows are asked for when they are read."""
     fields = [one.name for one in study.settings.judges.fields]
     return {
-        "comparisons.csv": (COLUMNS, comparison_rows(store)),
+        COMPARISONS: (COLUMNS, comparison_rows(store)),
         "excluded.csv": (COLUMNS, comparison_rows(store, excluded=True)),
         "judges.csv": (
             ("user_id", "language", "consent", "consented_at", "withdrawn_at", "judgements",
@@ -139,12 +149,17 @@ def comparisons(store: JudgeStore) -> Comparisons:
     rows = pd.DataFrame(list(comparison_rows(store)), columns=list(COLUMNS))
     if rows.empty:
         raise InputError("there are no judgements yet; send judges their link first")
-    return read_comparisons(rows)
+    return read_comparisons(rows, any_id=True)
 
 
-def import_file(study: Study, store: JudgeStore, file: str | Path) -> int:
+def import_file(
+    study: Study, store: JudgeStore, file: str | Path, *, drop_invalid: bool = False
+) -> int:
     """Import judgements from a file that `tiewise fit` reads; how many."""
-    table = read_comparisons(file).rows()
+    brought = read_comparisons(file, drop_invalid=drop_invalid)
+    if brought.left_out:
+        warnings.warn(f"{file}: {brought.left_out_note}", InputWarning, stacklevel=2)
+    table = brought.rows()
     unknown = {*table["first"], *table["second"]} - set(study.items)
     if unknown:
         some = ", ".join(map(repr, sorted(unknown)[:3]))

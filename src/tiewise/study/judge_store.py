@@ -15,6 +15,7 @@ from tiewise.study import judge_queries
 from tiewise.study.connection import Database, digest, now
 from tiewise.study.schema import (
     erasures,
+    fit_settings,
     invites,
     judgements,
     judges,
@@ -214,6 +215,12 @@ class JudgeStore(Database):
             if fresh:
                 connection.execute(meanings.insert(), fresh)
         return {k: (stored[k], v) for k, v in current.items() if k in stored and stored[k] != v}
+
+    def recorded_priors(self) -> str | None:
+        """The priors that an earlier version fitted this study with, if there were answers."""
+        with self.reading() as connection:
+            query = select(fit_settings.c.value).where(fit_settings.c.key == "priors")
+            return connection.scalar(query)
 
     # Everything, for exports and fits.
 

@@ -132,6 +132,14 @@ meanings = Table(
     Column("since", Utc, nullable=False),
 )  # fmt: skip
 
+# How the study is fitted, where study.toml leaves it open.
+fit_settings = Table(
+    "fit_settings", metadata,
+    Column("key", String(32), primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("since", Utc, nullable=False),
+)  # fmt: skip
+
 # Those who run the study. Passwords are kept as Argon2 hashes, secrets as digests.
 researchers = Table(
     "researchers", metadata,

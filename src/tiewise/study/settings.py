@@ -16,6 +16,8 @@ from tiewise.pairing.policies import load_policy
 
 LANGUAGES = ("en", "ar")
 FIELD_KINDS = ("text", "number", "choice")
+PRIORS = ("default", "paper")
+"""Names of priors that go together: those of `tiewise fit --priors`."""
 
 
 class Problem(NamedTuple):
@@ -102,6 +104,14 @@ class PairingSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """`[model]`: how the study is fitted."""
+
+    priors: str = ""
+    """Empty: as its database records it, or the default."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class SupportSettings:
     """`[support]`: help that is one tap away, and where the quick exit leads."""
 
@@ -118,6 +128,7 @@ class Settings:
     consent: ConsentSettings = field(default_factory=ConsentSettings)
     judges: JudgeSettings = field(default_factory=JudgeSettings)
     pairing: PairingSettings = field(default_factory=PairingSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
     support: SupportSettings = field(default_factory=SupportSettings)
     translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -170,6 +181,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError(
             f"{path.parent} is no study: it has no {path.name}; make one with `tiewise new`"
+        ) from None
+    except NotADirectoryError:
+        raise InputError(
+            f"{path.parent} is a file, and a study is a folder; make one with `tiewise new`"
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(
@@ -297,6 +312,8 @@ def _value_problems(settings: Settings) -> Iterator[Problem]:
         yield Problem("pairing.practice", f"{pairing.practice}; from 0 to 20 pairs")
     if not 0 <= pairing.repeats <= 0.5:
         yield Problem("pairing.repeats", f"{pairing.repeats}; a share from 0 to 0.5")
+    if settings.model.priors not in ("", *PRIORS):
+        yield Problem("model.priors", f"{settings.model.priors!r}; there are {', '.join(PRIORS)}")
     if urlsplit(settings.support.exit).scheme not in ("http", "https"):
         yield Problem("support.exit", f"{settings.support.exit!r}; an address with https://")
     yield from _field_problems(settings.judges.fields)

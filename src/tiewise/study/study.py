@@ -17,7 +17,7 @@ from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
 from tiewise.pairing.policies import PairingState, next_pair
 from tiewise.study.judge_store import JudgeStore
-from tiewise.study.settings import Settings, read_settings
+from tiewise.study.settings import PRIORS, Settings, read_settings
 from tiewise.study.values import History, Judge, Kind, Offer
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ class Study:
         path = self.folder / "areas.gpkg"
         areas = path if path.exists() else None
         return FitInputs(areas, "id" if areas else None, self.settings.answers.ties)
+
+    def priors(self, store: JudgeStore) -> str:
+        """The name of the priors it is fitted with: as written, else as recorded, else default."""
+        return self.settings.model.priors or store.recorded_priors() or PRIORS[0]
 
     def store(self, url: str | None = None) -> JudgeStore:
         """The study's database: a file in its folder, or the one at an address.
@@ -154,6 +158,8 @@ def next_offer(
 
 def read_items(path: Path) -> dict[str, Item]:
     """The items of a study by id, from a table with `name` and perhaps `item` and more columns."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file in it, which lists what is compared")
     if not path.is_file():
         raise InputError(
             f"{path} is not there; it lists what is compared (make it anew, or restore it)"

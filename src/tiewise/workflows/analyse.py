@@ -9,22 +9,27 @@ from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.engines.base import Engine
 from tiewise.engines.threads import one_blas_thread
 from tiewise.errors import InputWarning
 from tiewise.folders import check_output_folder
+from tiewise.geo.item_context import ItemContext
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
-from tiewise.model.item_context import ItemContext
 from tiewise.model.term_options import TermOptions, join_waves
 from tiewise.plots import PLOT_FILES
 from tiewise.posterior.results_folder import Results, Wording, write_results_folder
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike
 from tiewise.text import some_names
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+    from tiewise.criticism.predictive_checks import Check
 
 _TERMS = {field.name for field in fields(TermOptions)}
 
@@ -36,8 +41,9 @@ def analyse(
     context: ItemContext | None = None,
     engine: Engine | None = None,
     rng: RNGLike = None,
+    ess: int | None = None,
     wording: Wording | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, Any] | None = None,
     report: bool = True,
     record: bool = True,
     force: bool = False,
@@ -46,12 +52,15 @@ def analyse(
 ) -> Results:
     """Read judgements, fit the model, write the results folder `out`: the twin of `tiewise fit`.
 
-    `columns` are the `first=, second=, chosen=, tie=` of `read_comparisons`; the other keywords are
-    those of `build_model`. Without the `record` the single judgements are not stored.
+    `columns` are keywords of `read_comparisons`, such as `first=` or `drop_invalid=`, `ess` is that
+    of `fit`, and the other keywords are those of `build_model`. Without the `record` single
+    judgements are not stored.
     """
+    from tiewise.criticism.split_half import attach_split_half
+    from tiewise.criticism.verdict import tree_checks, verdict
     from tiewise.posterior.fit import fit
-    from tiewise.posterior.term_tables import attach_terms
-    from tiewise.posterior.tree import attach_record
+    from tiewise.posterior.terms.tables import attach_terms
+    from tiewise.posterior.tree import attach_record, judgement_record
 
     check_output_folder(Path(out), force=force)
     start = perf_counter()
@@ -65,6 +74,8 @@ def analyse(
     with one_blas_thread():
         built = build_model(comparisons, context, **{**model, **vars(joined)})
     _warn_unknown_names(built, context)
+    if not isinstance(source, Comparisons):
+        _ask_for_map(built, context)
     read = perf_counter() - start + context.seconds
     wording = wording or Wording()
     wording = replace(
@@ -72,22 +83,37 @@ def analyse(
         source=wording.source or name,
         groups=context.areas is not None and context.areas.groups is not None,
     )
-    tree = fit(built, engine, rng=rng, names=context.names, progress=progress)
-    attach_record(tree, built, comparisons if record else None)
+    tree = fit(built, engine, rng=rng, names=context.names, ess=ess, progress=progress)
+    attach_record(tree, built, comparisons if record else None, joined)
     if terms:
         attach_terms(tree, built, terms.to_dict())
-    if comparisons.ties and not model.get("ties", True):
+    if comparisons.ties and model.get("ties") is False:
         message = f"{comparisons.ties} tied judgements were left out of the fit (--no-ties)."
         tree.attrs["warnings"] = json.dumps([message, *json.loads(tree.attrs["warnings"])])
+        tree.attrs["ties_left_out"] = comparisons.ties
+    if comparisons.left_out:
+        _note_left_out(tree, comparisons)
+    attach_split_half(tree, built, judgement_record(built, comparisons, joined), progress)
+    checks = tree_checks(tree)
+    tree.attrs["verdict"] = json.dumps(verdict(tree, top=wording.top, checks=checks).to_dict())
     return write_results_folder(
         tree, out, wording=wording, areas=context.areas, force=force, read_seconds=read,
-        finish=partial(_write_report, progress=progress) if report else None, replaces=PLOT_FILES,
+        finish=partial(_write_report, checks=checks, progress=progress) if report else None,
+        replaces=PLOT_FILES,
     )  # fmt: skip
 
 
-def _write_report(results: Results, progress: Progress) -> None:
+def _note_left_out(tree: DataTree, comparisons: Comparisons) -> None:
+    """Record the rows that were left out, and say so first among the warnings."""
+    message = f"{comparisons.left_out_note.removesuffix('.')} (--drop-invalid)."
+    tree.attrs["warnings"] = json.dumps([message, *json.loads(tree.attrs["warnings"])])
+    tree.attrs["left_out"] = json.dumps(dict(comparisons.left_out))
+
+
+def _write_report(results: Results, checks: list[Check], progress: Progress) -> None:
     from tiewise.report.html import write_report
 
+    results.cache["checks"] = checks
     write_report(results, progress=progress)
 
 
@@ -96,6 +122,24 @@ def _warn_unknown_names(model: BradleyTerry, context: ItemContext) -> None:
         warnings.warn(
             f"none of the names belongs to an item: names are for {_some(tuple(context.names))}, "
             f"items are {_some(model.items)}; use the same ids",
+            InputWarning,
+            stacklevel=3,
+        )
+
+
+def _ask_for_map(model: BradleyTerry, context: ItemContext) -> None:
+    """Ask whether the map is the right one where few of its areas were compared.
+
+    Ids that are numbers, from 1 upwards, are on every other map, too.
+    """
+    if context.areas is None:
+        return
+    times = model.counts.over(model.items).per_item()
+    compared = [item for item, number in zip(model.items, times, strict=True) if number]
+    if len(compared) < len(context.areas) / 5 and all(item.isdecimal() for item in compared):
+        warnings.warn(
+            f"only {len(compared)} of the {len(context.areas)} areas of {context.areas.source} "
+            "were compared, and their ids are numbers, which any map has; is this the right map?",
             InputWarning,
             stacklevel=3,
         )

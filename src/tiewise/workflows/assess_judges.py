@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 from xarray import DataTree
 
 from tiewise.criticism.judge_fit import item_fit, judge_table
+from tiewise.criticism.judge_influence import without_terms
 from tiewise.criticism.split_half import (
     SPLITS,
     ReliabilityFigures,
+    Scales,
     separation_reliability,
     split_half,
 )
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.files import write_csv
 from tiewise.engines.threads import one_blas_thread
-from tiewise.errors import InputError
+from tiewise.errors import InputError, InputWarning
 from tiewise.folders import atomic_folder, check_output_folder
+from tiewise.geo.item_context import ItemContext
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
-from tiewise.model.item_context import ItemContext
+from tiewise.model.term_options import TermOptions, join_waves
 from tiewise.posterior.judgement_record import JudgementRecord
 from tiewise.posterior.predictions import PosteriorDraws
 from tiewise.posterior.reliability import reliability
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.tree import attach_record, rebuild_model
+from tiewise.posterior.tree import attach_record, judgement_record, rebuild_model
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike, as_seed
 
+TERM_NAMES = {field.name for field in fields(TermOptions)}
 FILES = ("judges.csv", "item-fit.csv", "reliability.json", "judges.svg", "judges.png")
 """The files that are written."""
 
@@ -53,7 +58,7 @@ def assess_judges(
     out: str | Path | None = None,
     *,
     context: ItemContext | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, Any] | None = None,
     rng: RNGLike = 1,
     splits: int = SPLITS,
     force: bool = False,
@@ -93,18 +98,22 @@ def _stored_fit(results: Results) -> tuple[BradleyTerry, DataTree, JudgementReco
 
 
 def _new_fit(
-    source: object, context: ItemContext, columns: Mapping[str, str], model: ModelOptions,
+    source: object, context: ItemContext, columns: Mapping[str, Any], model: ModelOptions,
     seed: int, progress: Progress,
 ) -> tuple[BradleyTerry, DataTree, JudgementRecord]:  # fmt: skip
     from tiewise.posterior.fit import fit
 
     comparisons = source if isinstance(source, Comparisons) else read_comparisons(source, **columns)
-    built = build_model(comparisons, context, **model)
-    record = JudgementRecord.from_comparisons(comparisons, built.items)
+    terms = TermOptions(**{name: value for name, value in model.items() if name in TERM_NAMES})  # type: ignore[arg-type]
+    comparisons, terms = join_waves(comparisons, terms, columns)
+    if comparisons.left_out:
+        warnings.warn(f"{comparisons.source}: {comparisons.left_out_note}", InputWarning, 4)
+    built = build_model(comparisons, context, **{**model, **vars(terms)})
+    record = judgement_record(built, comparisons, terms)
     if record is None:
         raise InputError(f"{comparisons.source} is too long to look at judge by judge; take a part")
     tree = fit(built, rng=seed, names=context.names, progress=progress)
-    attach_record(tree, built, comparisons)
+    attach_record(tree, built, comparisons, terms)
     return built, tree, record
 
 
@@ -112,18 +121,30 @@ def _reliability(
     model: BradleyTerry, tree: DataTree, record: JudgementRecord, judges: pd.DataFrame, splits: int,
     seed: int, progress: Progress,
 ) -> ReliabilityFigures:  # fmt: skip
+    # The classical figures are of one quality and one threshold for all.
+    plain = without_terms(model)
+    record = record._replace(stratum=None) if model.terms else record
     halves = (
-        split_half(model, record, splits=splits, rng=seed, progress=progress) if splits else None
+        split_half(
+            plain,
+            record,
+            splits=splits,
+            scales=Scales.from_tree(tree),
+            rng=seed,
+            progress=progress,
+        )
+        if splits
+        else None
     )
-    separation = separation_reliability(model)
+    separation = separation_reliability(plain)
     repeats = judges["repeats"].to_numpy(float)
     alike = np.nansum(repeats * judges["consistency"].to_numpy(float))
     return ReliabilityFigures(
-        posterior=reliability(PosteriorDraws.from_tree(tree).quality),
-        separation=None if np.isnan(separation) else separation,
-        halves=halves.reliability if halves else None,
-        halves_low=halves.low if halves else None,
-        halves_high=halves.high if halves else None,
+        ssr=reliability(PosteriorDraws.from_tree(tree).quality),
+        ssr_without_prior=None if np.isnan(separation) else separation,
+        split_half=halves.reliability if halves else None,
+        split_half_low=halves.low if halves else None,
+        split_half_high=halves.high if halves else None,
         repeats=int(repeats.sum()),
         consistency=float(alike / repeats.sum()) if repeats.sum() else None,
     )

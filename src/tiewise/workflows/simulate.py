@@ -15,7 +15,8 @@ from tiewise.errors import InputError
 from tiewise.folders import atomic_folder, check_output_folder
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
-from tiewise.model.quality_priors import Independent, Network, QualityPrior
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Independent, QualityPrior
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import (
     JudgementBatch,
@@ -72,7 +73,7 @@ def write_simulated_study(
         region = Areas.read(areas, id=id, name=name, group=group)
     prior: QualityPrior
     if region is not None:
-        prior = Network(Graph.from_areas(region, join_islands=join_islands))
+        prior = Network(Graph.from_areas(region, join_islands=join_islands), share=1.0)
     else:
         prior = Independent(tuple(str(k + 1) for k in range(items or 0)))
     truth = Truth.from_priors(prior, Fixed(variance), Fixed(tie) if tie else None, generator)

@@ -1,4 +1,4 @@
-"""The answer first, how far to trust it, and the items that stand out."""
+"""The answer first, and the highest items."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from tiewise.posterior.results_folder import Results
 from tiewise.report.answer import main_answer, top_items
 from tiewise.report.item_rows import item_records, item_table
 from tiewise.report.section import Fragment, Section
-from tiewise.report.verdict import computation_verdict, reader_warning
 from tiewise.text import probability_words
 
 
 def answer_section(results: Results) -> Section:
     """The main answer."""
-    verdict = computation_verdict(results.facts)
-    values = {
-        "answer": main_answer(results),
-        "level": verdict.level,
-        "trust": reader_warning(results.facts) or verdict.text,
-        "rows": _top_rows(results),
-    }
+    values = {"answer": main_answer(results), "rows": _top_rows(results)}
     return Section("answer", "Answer", "The answer", (Fragment("answer", values),))
 
 

@@ -9,10 +9,11 @@ import pandas as pd
 
 from tiewise.geo.colours import LOW_TO_HIGH, SURE_TO_UNSURE, UNLIKELY_TO_CERTAIN, interpolate
 from tiewise.geo.svg_map import SvgMap, svg_map
+from tiewise.posterior.map_share import map_share_sentence
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.posterior.results_folder import Results
 from tiewise.report.item_rows import item_records, item_table
-from tiewise.report.section import Fragment, PictureRow, Section
+from tiewise.report.section import Fragment, Paragraphs, PictureRow, Section
 
 
 class MapLegend(NamedTuple):
@@ -34,7 +35,9 @@ def map_section(results: Results) -> Section | None:
         "shapes": _shapes(drawing, table.assign(**_fills(table))),
         "legends": _legends(results, table),
     }
-    blocks = (Fragment("map", values), PictureRow(("map-top", "map-faded")))
+    sentence = map_share_sentence(results.tree, results.wording.nouns)
+    words = (Paragraphs([sentence]),) if sentence else ()
+    blocks = (Fragment("map", values), *words, PictureRow(("map-top", "map-faded")))
     return Section("map", "Map", "Map", blocks)
 
 
@@ -46,9 +49,9 @@ def _shapes(drawing: SvgMap, table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _fills(table: pd.DataFrame) -> dict[str, list[str]]:
     """The colour of each item by each of the legends."""
-    median, sd = table["median"].to_numpy(float), table["sd"].to_numpy(float)
+    mean, sd = table["mean"].to_numpy(float), table["sd"].to_numpy(float)
     return {
-        "quality": interpolate(LOW_TO_HIGH, 0.5 + median / (2 * _largest(median))),
+        "quality": interpolate(LOW_TO_HIGH, 0.5 + mean / (2 * _largest(mean))),
         "unsure": interpolate(SURE_TO_UNSURE, sd / _largest(sd)),
         "top": interpolate(UNLIKELY_TO_CERTAIN, table["top_k_probability"].to_numpy(float)),
     }
@@ -61,7 +64,7 @@ def _largest(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
 
 
 def _legends(results: Results, table: pd.DataFrame) -> list[MapLegend]:
-    wording, reach = results.wording, _largest(table["median"].to_numpy(float))
+    wording, reach = results.wording, _largest(table["mean"].to_numpy(float))
     most = _largest(table["sd"].to_numpy(float))
     legends = [
         MapLegend(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.term_sentences import column_label, covariate_sentences
-from tiewise.posterior.term_tables import coefficients, has_term
+from tiewise.posterior.terms.sentences import column_label, covariate_sentences
+from tiewise.posterior.terms.tables import coefficients, has_term
 from tiewise.report.section import DataTable, Paragraphs, PictureRow, Section, not_meant
 from tiewise.text import probability_percent, signed, true_minus
 

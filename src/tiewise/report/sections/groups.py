@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.term_sentences import (
+from tiewise.posterior.terms.sentences import (
     DifferenceWords,
     difference_words,
     group_sentences,
     labels_by_item,
 )
-from tiewise.posterior.term_tables import contrasts, group_names, has_term
+from tiewise.posterior.terms.tables import contrasts, group_names, has_term
 from tiewise.report.section import DataTable, Note, Paragraphs, PictureRow, Section, not_meant
 from tiewise.text import probability_percent, sentence_list, signed
 

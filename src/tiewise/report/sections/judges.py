@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.term_sentences import judge_label, judge_sentences
-from tiewise.posterior.term_tables import judge_terms
+from tiewise.posterior.terms.sentences import judge_label, judge_sentences
+from tiewise.posterior.terms.tables import judge_terms
 from tiewise.report.section import DataTable, Paragraphs, PictureRow, Section, not_meant
 from tiewise.text import probability_percent
 

@@ -9,6 +9,7 @@ from tiewise.report.scope import what_was_done
 from tiewise.report.section import Fragment, Section
 
 TERM_FORMULAS = {
+    "share": "the prior covariance of qualities is a mixture, α² (ρΣ + (1 − ρ)I), ρ uniform",
     "coefficient": "part of each quality is explained by covariates (λ = u + Zβ)",
     "order": "the first of a pair has an advantage κ, so that λi − λj + κ stands for λi − λj",
     "contrast": "each group of judges has its own view, λ plus a contrast",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.term_sentences import order_sentences
-from tiewise.posterior.term_tables import has_term
+from tiewise.posterior.terms.sentences import order_sentences
+from tiewise.posterior.terms.tables import has_term
 from tiewise.report.section import Paragraphs, PictureRow, Section, not_meant
 
 

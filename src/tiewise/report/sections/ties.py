@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from tiewise.posterior.phrases import no_threshold
 from tiewise.posterior.results_folder import Results
 from tiewise.posterior.summaries import tie_curve
 from tiewise.report.section import Paragraphs, PictureRow, Section
@@ -20,8 +21,7 @@ def tie_section(results: Results) -> Section:
 def _tie_sentences(results: Results) -> list[str]:
     tie = pd.read_csv(results.folder / "parameters.csv", index_col="parameter").loc["tie"]
     if not tie["mean"] > 0:
-        no_ties = "This model has no ties: every answer in it chooses one of the two."
-        return [_tie_share(results), no_ties]
+        return [no_threshold(results)]
     low, middle, high = (np.tanh(tie[key] / 2) for key in ("q2.5", "median", "q97.5"))
     interval = f" (95 % interval {probability_percent(low)} to {probability_percent(high)})"
     between_equals = (

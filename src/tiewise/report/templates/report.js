@@ -229,6 +229,7 @@
       shape.dataset.quality ||= shape.getAttribute("fill");
       shape.setAttribute("fill", shape.dataset[kind]);
     }
+    map.classList.toggle("dark-unsure", kind === "unsure");
     for (const legend of all(".legend")) legend.hidden = legend.id !== "legend-" + kind;
   });
 })();

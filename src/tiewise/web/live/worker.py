@@ -16,28 +16,36 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 from time import monotonic, perf_counter, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from tiewise.criticism.judge_statistics import judge_statistics
 from tiewise.criticism.leave_own_out import GaussianPosterior
+from tiewise.criticism.verdict import verdict
 from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE, on_scale
 from tiewise.data.counts import Counts
-from tiewise.engines.base import Draws
-from tiewise.engines.laplace_marginal import LaplaceMarginal
+from tiewise.engines.base import Draws, Engine
+from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal
+from tiewise.engines.preconditioners.mixture_marginal import share_of
+from tiewise.engines.preconditioners.mixture_preconditioner import MixtureStart, WarmStart
 from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
+from tiewise.geo.item_context import ItemContext
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import build_model
-from tiewise.model.item_context import ItemContext
+from tiewise.model.map_priors import Network
+from tiewise.model.prior_sets import prior_set
 from tiewise.pairing.policies import load_policy
 from tiewise.pairing.state import PairingState
-from tiewise.posterior.fit import run_engine
-from tiewise.posterior.judgement_record import JudgementTable
+from tiewise.posterior.fit import described_tree, run_engine
+from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable
+from tiewise.posterior.sampling import sample_on
 from tiewise.posterior.snapshot import snapshot_figures
+from tiewise.posterior.tree import attach_judgements
+from tiewise.posterior.warnings import ENOUGH_DRAWS
 from tiewise.progress import no_progress
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
@@ -46,11 +54,17 @@ from tiewise.study.study import Study
 from tiewise.web.live.cache import Failure, pack_failure, pack_rows
 from tiewise.web.live.reader import JudgementReader
 
+if TYPE_CHECKING:
+    from xarray import DataTree
+
 log = logging.getLogger("tiewise")
 
 TASK = "live"
 DATABASE, HOLDER = "TIEWISE_DATABASE", "TIEWISE_HOLDER"
-DRAWS = 1000
+DRAWS, SEED = 1000, 1
+CHECKED_DRAWS, CHECKED = 100, 10_000
+"""Draws and judgements that the verdict checks the model with."""
+SCALES = ("tie", "variance")
 POLL, IDLE_POLL, IDLE_AFTER = 0.3, 1.0, 60.0
 """Seconds between polls, between polls while idle, and until the worker is idle."""
 LEAST_INTERVAL = 0.8
@@ -72,13 +86,13 @@ class LiveFit:
         self.study, self.holder = study, holder
         self.snapshots, self.researcher_store = SnapshotStore(store), ResearcherStore(store)
         inputs = study.fit_inputs()
-        self.ties = inputs.ties
+        self.ties, self.priors = inputs.ties, prior_set(study.priors(store))
         self.context = ItemContext.read(areas=inputs.areas, id=inputs.id)
         # Without a map every item of the study is in the fit, compared or not.
         self.reader = JudgementReader(store, () if self.context.graph else study.items)
         self.names = {item.id: item.name for item in study.items.values()}
         self.model: BradleyTerry | None = None
-        self.warm_start: LaplaceMarginal | None = None
+        self.warm_start: WarmStart | None = None
 
     def renew(self, pulse: str) -> None:
         """Read the judgements, fit, and store a snapshot."""
@@ -94,13 +108,16 @@ class LiveFit:
             return
         model = self._model(counts)
         engine, draws = self._draws(model)
-        quality = draws.quality.reshape(-1, model.size)
-        posterior = GaussianPosterior.from_draws(quality, draws.tie.ravel())
-        at_mode = posterior if self.warm_start is None else _at_mode(model, self.warm_start)
-        body = snapshot_figures(
-            model, quality, draws.tie.ravel(), draws.variance.ravel(), names=self.names
+        posterior = GaussianPosterior.from_draws(
+            draws.quality.reshape(-1, model.size), draws.tie.ravel()
         )
+        tree = self._tree(model, engine, draws, counting)
+        quality = tree["posterior/quality"].to_numpy().reshape(-1, model.size)
+        at_mode = posterior if self.warm_start is None else _at_mode(model, self.warm_start)
+        tie, variance = (tree["posterior"][name].to_numpy().ravel() for name in SCALES)
+        body = snapshot_figures(model, quality, tie, variance, names=self.names)
         body |= _answers(counting) | {"engine": engine.name, "kind": engine.kind}
+        body["verdict"] = verdict(tree, draws=CHECKED_DRAWS, judgements=CHECKED).to_dict()
         body["cautions"] += draws.warnings
         current = {
             "judges": pack_rows(self._judges(model.items, judgements, at_mode, excluded)),
@@ -142,7 +159,7 @@ class LiveFit:
     def _model(self, counts: Counts) -> BradleyTerry:
         """The model that `tiewise fit` would build; its prior is computed once."""
         if self.model is None:
-            self.model = build_model(counts, self.context, ties=self.ties)
+            self.model = build_model(counts, self.context, ties=self.ties, **self.priors)
         else:
             self.model = replace(self.model, counts=counts)
         return self.model
@@ -150,10 +167,31 @@ class LiveFit:
     def _draws(self, model: BradleyTerry) -> tuple[Any, Draws]:
         engine = Transport(draws=DRAWS, blocks=1, threads=1, start=self.warm_start)
         # The same seed each time, so that only new judgements move the estimates.
-        result = run_engine(model, engine, SeedSequence(1), no_progress)
+        result = run_engine(model, engine, SeedSequence(SEED), no_progress)
         start = result[1].warm_start
-        self.warm_start = start if isinstance(start, LaplaceMarginal) else None
+        self.warm_start = start if isinstance(start, LaplaceMarginal | MixtureStart) else None
         return result
+
+    def _tree(
+        self, model: BradleyTerry, engine: Engine, draws: Draws, judgements: JudgementTable
+    ) -> DataTree:
+        """The posterior that `tiewise fit` would write, with the judgements that count."""
+        sampled = sample_on(model, draws, ENOUGH_DRAWS, no_progress)
+        exact = sampled if engine.kind == "exact" else None
+        tree = described_tree(
+            model, engine, sampled.draws, exact, target=ENOUGH_DRAWS, seconds=0.0, seed=str(SEED)
+        )
+        present, judge = np.unique(judgements.judge, return_inverse=True)
+        names = tuple(self.reader.judges[k] for k in present)
+        table = self._numbered(model.items, judgements)._replace(judge=judge)
+        attach_judgements(tree, JudgementRecord(names, table, has_sides=True))
+        return tree
+
+    def _numbered(self, items: tuple[str, ...], judgements: JudgementTable) -> JudgementTable:
+        """Judgements by the numbers of items in the fit, which may not have all of them."""
+        number = {item: k for k, item in enumerate(items)}
+        to_fit = np.array([number.get(item, -1) for item in self.reader.items] or [-1])
+        return judgements._replace(left=to_fit[judgements.left], right=to_fit[judgements.right])
 
     def _judges(
         self,
@@ -162,10 +200,7 @@ class LiveFit:
         posterior: GaussianPosterior | None,
         excluded: Any,
     ) -> list[dict[str, Any]]:
-        number = {item: k for k, item in enumerate(items)}
-        # The fit has the items in its own order, and may not have all of them.
-        to_fit = np.array([number.get(item, -1) for item in self.reader.items] or [-1])
-        numbered = judgements._replace(left=to_fit[judgements.left], right=to_fit[judgements.right])
+        numbered = self._numbered(items, judgements)
         return judge_statistics(self.reader.judges, numbered, posterior, excluded)
 
     def _pairing_state(self, model: BradleyTerry, posterior: GaussianPosterior) -> PairingState:
@@ -222,9 +257,11 @@ def failure_message(error: Exception) -> str:
     return f"The fit failed ({type(error).__name__}{': ' if detail else ''}{detail})."
 
 
-def _at_mode(model: BradleyTerry, marginal: LaplaceMarginal) -> GaussianPosterior:
+def _at_mode(model: BradleyTerry, start: WarmStart) -> GaussianPosterior:
     """The posterior at its mode, out of which one judge's answers can be taken."""
-    mode = marginal.mode
+    mode = start.mode
+    if isinstance(start, MixtureStart) and isinstance(model.prior, Network):
+        model = replace(model, prior=model.prior.at(float(share_of(start.tau))))
     return GaussianPosterior.at_mode(model, mode.quality, mode.tie, float(np.exp(mode.log_alpha)))
 
 

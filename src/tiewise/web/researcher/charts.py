@@ -77,6 +77,7 @@ class IntervalDot(NamedTuple):
 
     key: int
     side: str
+    uncompared: bool
     x: float
     middle: float
     low: float
@@ -100,8 +101,9 @@ def dot_plot(rows: Sequence[ItemEstimate]) -> DotPlot:
         IntervalDot(
             row.key,
             row.side,
+            row.uncompared,
             scale.across(k + 0.5),
-            *map(scale.up, (row.median, row.low, row.high)),
+            *map(scale.up, (row.estimate, row.low, row.high)),
         )
         for k, row in enumerate(rows)
     )
@@ -190,7 +192,7 @@ def interval_bars(rows: Sequence[ItemEstimate]) -> dict[str, IntervalBar]:
         row.item: IntervalBar(
             position(row.low),
             round(position(row.high) - position(row.low), 1),
-            position(row.median),
+            position(row.estimate),
         )
         for row in rows
     }

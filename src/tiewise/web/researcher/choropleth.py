@@ -13,6 +13,10 @@ from tiewise.web.researcher.estimates import ItemEstimate
 
 PALEST = 0.6
 """Share of the largest uncertainty up to which the palest colour may lie."""
+OUTLYING = 2.5
+"""From so many times the upper quartile of sizes on, a value is an outlier."""
+ROUNDING = 0.005
+"""Of the numbers in a legend."""
 FEW_TO_MANY = SURE_TO_UNSURE[::-1]
 """As for uncertainty: dark is where little is known."""
 
@@ -31,37 +35,50 @@ class MapLayer(NamedTuple):
         return self.fills.get(item, UNKNOWN)
 
 
-def largest_size(values: Sequence[float]) -> float:
-    """The largest absolute value; 1 where all are 0."""
-    return max((abs(value) for value in values), default=0.0) or 1.0
+def colour_limit(values: Sequence[float]) -> float:
+    """The size that has the darkest colour: the largest of these, unless it is an outlier."""
+    if not len(values):
+        return 1.0
+    sizes = np.abs(np.asarray(values, dtype=float))
+    largest, usual = float(sizes.max()), float(np.quantile(sizes, 0.75))
+    return min(largest, OUTLYING * usual or largest) or 1.0
+
+
+def quality_limit(estimates: Sequence[float], sds: Sequence[float]) -> float:
+    """The limit of estimates; where they are smaller than what is usually unsure of them, that."""
+    return max(colour_limit(estimates), float(np.median(sds)) if len(sds) else 0.0)
 
 
 def quality_layer(
     rows: Sequence[ItemEstimate], *, lower: str, higher: str, most: float | None = None
 ) -> MapLayer:
-    """The posterior median: blue below the average, red above it, darkest at `most`."""
-    most = most or largest_size([row.median for row in rows])
-    ends = ((lower, f"−{most:.1f}"), ("average", "0"), (higher, f"+{most:.1f}"))
+    """The estimate: blue below the average, red above it, darkest from `most` on."""
+    compared = [row for row in rows if not row.uncompared] or rows
+    limit = most or quality_limit([row.estimate for row in compared], [row.sd for row in compared])
+    beyond = most or any(abs(row.estimate) > limit + ROUNDING for row in rows)
+    less, more = (" or less", " or more") if beyond else ("", "")
+    ends = ((lower, f"−{limit:.1f}{less}"), ("average", "0"), (higher, f"+{limit:.1f}{more}"))
     return MapLayer(
         "quality", "Estimate", LOW_TO_HIGH, ends,
-        _fills(rows, LOW_TO_HIGH, lambda row: 0.5 + row.median / (2 * most)),
+        _fills(rows, LOW_TO_HIGH, lambda row: 0.5 + row.estimate / (2 * limit)),
     )  # fmt: skip
 
 
 def uncertainty_layer(
     rows: Sequence[ItemEstimate], *, least: float | None = None, most: float | None = None
 ) -> MapLayer:
-    """The posterior standard deviation, darkest at `most`.
+    """The posterior standard deviation, darkest from `most` on.
 
     By default the palest colour is at the smallest: areas differ by less than they share.
     """
-    most = most or largest_size([row.sd for row in rows])
+    limit = most or colour_limit([row.sd for row in rows])
     if least is None:
-        least = min([PALEST * most, *(row.sd for row in rows)])
-    ends = (("surer", f"sd {least:.2f}"), ("less sure", f"sd {most:.2f}"))
+        least = min([PALEST * limit, *(row.sd for row in rows)])
+    more = " or more" if most or any(row.sd > limit + ROUNDING for row in rows) else ""
+    ends = (("surer", f"sd {least:.2f}"), ("less sure", f"sd {limit:.2f}{more}"))
     return MapLayer(
         "doubt", "Uncertainty", SURE_TO_UNSURE, ends,
-        _fills(rows, SURE_TO_UNSURE, lambda row: (row.sd - least) / ((most - least) or 1.0)),
+        _fills(rows, SURE_TO_UNSURE, lambda row: (row.sd - least) / ((limit - least) or 1.0)),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
@@ -17,21 +18,29 @@ from tiewise.web.researcher.estimates import (
     SORT_ORDERS,
     ItemEstimate,
     connectedness,
+    early_sentence,
     item_estimates,
     labels,
     least_compared,
     sort_estimates,
     top_and_bottom,
+    uncompared_note,
 )
 from tiewise.web.researcher.forecast import forecast, forecast_sentence
-from tiewise.web.researcher.history import MISSING, HistoryFrame, HistoryScale, history_scale
+from tiewise.web.researcher.history import (
+    MISSING,
+    HistoryFrame,
+    HistoryScale,
+    history_scale,
+    without_superseded,
+)
 
 if TYPE_CHECKING:
     from tiewise.web.researcher.request import ResearcherRequest
 
 PARTS = (
-    "age", "numbers", "enough", "days", "order", "ranked", "ties", "coverage", "legend-quality",
-    "legend-doubt", "data",
+    "age", "verdict", "numbers", "enough", "early", "days", "order", "ranked", "ties", "coverage",
+    "legend-quality", "legend-doubt", "data",
 )  # fmt: skip
 """The parts of the overview that change; each is a template."""
 
@@ -52,10 +61,10 @@ def updates(request: ResearcherRequest) -> Response:
 
 def items_page(request: ResearcherRequest) -> Response:
     """Every item with its estimate."""
-    by = request.query("by")
-    by = by if by in SORT_ORDERS else "rank"
     values = _age(request) | _estimates(request, request.site.snapshot_cache.snapshot())
     rows: list[ItemEstimate] = values["rows"]
+    by = request.query("by")
+    by = by if by in SORT_ORDERS else "name" if values["early"] else "position"
     values |= {"rows": sort_estimates(rows, by), "layers": [choropleth.coverage_layer(rows)]}
     return request.show(
         "researcher/items.html", **values, by=by, order=SORT_ORDERS[by].words,
@@ -88,14 +97,16 @@ def _chosen_snapshot(request: ResearcherRequest) -> Snapshot | None:
 
 def history_frames(request: ResearcherRequest) -> Response:
     """The frames of a replay: items in the order of the study, in hundredths."""
-    return JSONResponse([_frame_values(frame) for frame in request.site.history.frames()])
+    frames = request.site.history.frames()
+    return JSONResponse([_frame_values(frame, _early(request, frame)) for frame in frames])
 
 
-def _frame_values(frame: HistoryFrame) -> dict[str, Any]:
+def _frame_values(frame: HistoryFrame, early: str) -> dict[str, Any]:
     return {
         "id": frame.id, "made": frame.made.isoformat(timespec="seconds"),
         "comparisons": frame.comparisons, "reliability": round(frame.reliability, 4),
-        "median": [None if value == MISSING else value for value in frame.median],
+        "early": early, "uncompared": sorted(frame.uncompared),
+        "estimate": [None if value == MISSING else value for value in frame.estimate],
         "sd": [None if value == MISSING else value for value in frame.sd],
     }  # fmt: skip
 
@@ -166,7 +177,10 @@ def _certainty(request: ResearcherRequest, values: dict[str, Any]) -> dict[str, 
     highest, lowest = top_and_bottom(rows)
     return {
         "advice": _advice(request, snapshot), "highest": highest, "lowest": lowest,
-        "trend": charts.reliability_plot(points, request.site.study.settings.study.reliability),
+        "trend": charts.reliability_plot(
+            without_superseded(points), request.site.study.settings.study.reliability
+        ),
+        "superseded": any(later[0] < before[0] for before, later in pairwise(points)),
         "dot_plot": None if values["area_paths"] else charts.dot_plot(rows),
         "tie_curve": charts.tie_curve(snapshot.body["tie_curve"]) if snapshot else None,
         "least_compared": least_compared(rows),
@@ -186,22 +200,37 @@ def _estimates(
     site, study = request.site, request.site.study
     rows = item_estimates(snapshot.body, study) if snapshot else []
     about = study.settings.study
-    layers = _layers(rows, about.lower, about.higher, scale)
+    area_paths = site.maps.area_paths if site.maps and rows else None
+    layers, caveats = _layers(rows, about.lower, about.higher, scale), _caveats(request, snapshot)
     return {
         "snapshot": snapshot, "rows": rows, "bars": charts.interval_bars(rows),
-        "wording": wording, "text": text,
-        "area_paths": site.maps.area_paths if site.maps and rows else None, "layers": layers,
+        "wording": wording, "text": text, "area_paths": area_paths, "layers": layers,
         "by_item": {row.item: row for row in rows},
         "nouns": text.noun_forms(about.noun),
         "names": list(labels(study).values()),
-        "map_data": _map_data(rows, layers, len(study.items)),
-    }  # fmt: skip
+        "uncompared": sum(row.uncompared for row in rows),
+        "map_data": _map_data(rows, layers, len(study.items)) | caveats,
+    } | caveats  # fmt: skip
+
+
+def _caveats(request: ResearcherRequest, snapshot: Snapshot | None) -> dict[str, str]:
+    """What to say of too few judgements, empty where there are enough; and of an item with none."""
+    return {
+        "early": _early(request, snapshot) if snapshot else "",
+        "uncompared_note": uncompared_note(on_map=request.site.maps is not None),
+    }
+
+
+def _early(request: ResearcherRequest, moment: Snapshot | HistoryFrame) -> str:
+    site, study = request.site, request.site.study
+    nouns, on_map = text.noun_forms(study.settings.study.noun), site.maps is not None
+    return early_sentence(moment.comparisons, len(study.items), nouns, on_map=on_map)
 
 
 def _layers(
     rows: list[ItemEstimate], lower: str, higher: str, scale: HistoryScale | None
 ) -> list[choropleth.MapLayer]:
-    largest = (scale.median, scale.sd) if scale else (None, None)
+    largest = (scale.estimate, scale.sd) if scale else (None, None)
     return [
         choropleth.quality_layer(rows, lower=lower, higher=higher, most=largest[0]),
         choropleth.uncertainty_layer(rows, least=0.0 if scale else None, most=largest[1]),
@@ -219,8 +248,8 @@ def _map_data(
             layer.key: [layer.fill(row.item) if row else "" for row in every] for layer in layers
         },
         "figures": [
-            [row.rank, row.rank_low, row.rank_high, row.median, row.low, row.high, row.sd,
-             row.top, row.comparisons] if row else None
+            [row.position, row.could_be, row.estimate, row.low, row.high, row.sd, row.top,
+             row.comparisons] if row else None
             for row in every
         ],
     }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import IO
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from tiewise.study.export import export, export_one
+from tiewise.study.export import ABOUT, export, export_one
 from tiewise.web.researcher.report_job import MEDIA_TYPES, report_file, start_report
 from tiewise.web.researcher.request import ResearcherRequest
 
@@ -22,6 +22,7 @@ TABLES = {
     "offers.csv": "every pair that was shown, answered or not",
     "erased.csv": "what was erased when",
     "items.csv": "what is compared",
+    ABOUT: "whether judges could call a tie; keep it beside comparisons.csv",
 }
 ZIP = "export.zip"
 CHUNK = 256 * 1024
@@ -59,7 +60,8 @@ def _tables(request: ResearcherRequest, name: str) -> Response:
                 _zip(export(study, store, folder)), "application/zip", _attachment(name)
             )
         path = export_one(study, store, name, folder)
-        return file_response(path.open("rb"), "text/csv; charset=utf-8", _attachment(name))
+        media_type = "application/json" if name == ABOUT else "text/csv; charset=utf-8"
+        return file_response(path.open("rb"), media_type, _attachment(name))
 
 
 def _zip(paths: list[Path]) -> IO[bytes]:

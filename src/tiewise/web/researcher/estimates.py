@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tiewise.study.study import Study
-from tiewise.text import quantity
+from tiewise.text import quantity, rank_range
 
 LEAST_COMPARED = 10
 TOP, BOTTOM = 10, 5
@@ -21,10 +21,12 @@ class ItemEstimate(NamedTuple):
     item: str
     name: str
     group: str
-    rank: int
+    position: int
+    """In the order of estimates, 1 the highest."""
     rank_low: int
     rank_high: int
-    median: float
+    estimate: float
+    """The posterior mean, as in the report."""
     low: float
     high: float
     sd: float
@@ -37,21 +39,32 @@ class ItemEstimate(NamedTuple):
         """Whether the whole interval is above the average, or below it."""
         return "above" if self.low > 0 else "below" if self.high < 0 else ""
 
+    @property
+    def could_be(self) -> str:
+        """The positions that its answers allow: `1 to 36`."""
+        return rank_range(self.rank_low, self.rank_high)
+
+    @property
+    def uncompared(self) -> bool:
+        """Whether nobody has compared it yet, so that its estimate is the prior's."""
+        return self.comparisons == 0
+
 
 def item_estimates(body: Mapping[str, Any], study: Study) -> list[ItemEstimate]:
     """Every item of a snapshot that is in the study, the highest first."""
     keys, names = {item: k for k, item in enumerate(study.items)}, labels(study)
     columns = [
         body[name]
-        for name in ("rank", "rank_low", "rank_high", "median", "low", "high", "sd", "top",
-                     "comparisons", "part")
+        for name in ("rank_low", "rank_high", "mean", "low", "high", "sd", "top", "comparisons",
+                     "part")
     ]  # fmt: skip
     rows = [
-        ItemEstimate(keys[item], item, names[item], study.items[item].group, *values)
+        ItemEstimate(keys[item], item, names[item], study.items[item].group, 0, *values)
         for item, *values in zip(body["items"], *columns, strict=True)
         if item in keys
     ]
-    return sort_estimates(rows, "rank")
+    highest_first = sorted(rows, key=lambda one: (-one.estimate, one.key))
+    return [row._replace(position=k) for k, row in enumerate(highest_first, 1)]
 
 
 def labels(study: Study) -> dict[str, str]:
@@ -72,6 +85,27 @@ def top_and_bottom(
     return rows[:TOP], rows[-BOTTOM:]
 
 
+# Too few to show an order.
+
+
+def early_sentence(comparisons: int, items: int, nouns: tuple[str, str], *, on_map: bool) -> str:
+    """Why the map is pale and no order is shown; empty from one comparison for each item on."""
+    if comparisons >= items:
+        return ""
+    few = f"{quantity(comparisons, 'judgement')} for {quantity(items, *nouns)}"
+    withheld = "the map stays pale and nothing is ranked" if on_map else "nothing is ranked"
+    return (
+        f"Too early to read: there {'is' if comparisons == 1 else 'are'} {few}. Until there is "
+        f"about one for each {nouns[0]}, {withheld}: most of it would be guesswork."
+    )
+
+
+def uncompared_note(*, on_map: bool) -> str:
+    """What the estimate of an item is worth that nobody has compared."""
+    source = "is borrowed from its neighbours" if on_map else "says nothing about it"
+    return f"not compared yet; its estimate {source}"
+
+
 # Orders.
 
 
@@ -83,11 +117,9 @@ class SortOrder(NamedTuple):
 
 
 SORT_ORDERS = {
-    "rank": SortOrder("highest first", lambda one: (one.rank, -one.median, one.key)),
+    "position": SortOrder("highest first", lambda one: one.position),
     "name": SortOrder("by name", lambda one: (one.name.casefold(), one.key)),
-    "group": SortOrder(
-        "by group", lambda one: (one.group.casefold(), one.rank, -one.median, one.key)
-    ),
+    "group": SortOrder("by group", lambda one: (one.group.casefold(), one.position)),
     "uncertainty": SortOrder("least certain first", lambda one: (-one.sd, one.key)),
     "comparisons": SortOrder("fewest comparisons first", lambda one: (one.comparisons, one.key)),
 }
@@ -117,7 +149,7 @@ class Connectedness(NamedTuple):
 def connectedness(rows: Sequence[ItemEstimate], nouns: tuple[str, str]) -> Connectedness:
     """How comparisons connect the items; those never compared are parts of their own."""
     one, many = nouns
-    uncompared = [row for row in rows if row.comparisons == 0]
+    uncompared = [row for row in rows if row.uncompared]
     parts: dict[int, list[str]] = {}
     for row in rows:
         if row.comparisons:

@@ -10,10 +10,13 @@ from typing import NamedTuple
 
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.snapshot_store import Snapshot, SnapshotStore
+from tiewise.web.researcher.choropleth import colour_limit, quality_limit
 
 MOST = 60
 PRECISION = 100
 """A replay has hundredths; the eye sees no more."""
+SD_ROOM = 2.0
+"""The darkest uncertainty of a replay, in those of its last frame: there was more at first."""
 LARGEST = 32_000
 MISSING = -32_768
 
@@ -25,15 +28,17 @@ class HistoryFrame(NamedTuple):
     made: datetime
     comparisons: int
     reliability: float
-    median: array[int]
+    estimate: array[int]
     sd: array[int]
+    uncompared: frozenset[int]
+    """Positions of the items that nobody had compared yet."""
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot, items: Sequence[str]) -> HistoryFrame:
         """A snapshot in little memory: items in this order, `MISSING` where it lacks them."""
         body = snapshot.body
         places = {item: k for k, item in enumerate(body["items"])}
-        order = [places.get(item) for item in items]
+        order, counts = [places.get(item) for item in items], body["comparisons"]
 
         def hundredths(values: Sequence[float]) -> array[int]:
             return array("h", (MISSING if k is None else _hundredths(values[k]) for k in order))
@@ -43,23 +48,46 @@ class HistoryFrame(NamedTuple):
             snapshot.made,
             snapshot.comparisons,
             body["reliability"],
-            hundredths(body["median"]),
+            hundredths(body["mean"]),
             hundredths(body["sd"]),
+            frozenset(at for at, k in enumerate(order) if k is not None and not counts[k]),
         )
 
 
 class HistoryScale(NamedTuple):
-    """The largest sizes over all snapshots; never 0."""
+    """The sizes that have the darkest colours in every frame; never 0."""
 
-    median: float
+    estimate: float
     sd: float
 
 
 def history_scale(frames: Sequence[HistoryFrame]) -> HistoryScale:
-    """The scale of estimates and uncertainties of all snapshots together."""
-    median = max((abs(v) for one in frames for v in one.median if v != MISSING), default=0)
-    sd = max((v for one in frames for v in one.sd if v != MISSING), default=0)
-    return HistoryScale(median / PRECISION or 1.0, sd / PRECISION or 1.0)
+    """The scale of all frames, from what the last one says of items that were compared.
+
+    The first frames know next to nothing; on a scale that holds them the last would be white.
+    """
+    if not frames:
+        return HistoryScale(1.0, 1.0)
+    last = frames[-1]
+    known = [k for k, value in enumerate(last.estimate) if value != MISSING]
+    compared = [k for k in known if k not in last.uncompared] or known
+    estimates, sds = (
+        [values[k] / PRECISION for k in compared] for values in (last.estimate, last.sd)
+    )
+    return HistoryScale(quality_limit(estimates, sds), SD_ROOM * colour_limit(sds))
+
+
+def without_superseded(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Points (comparisons, reliability) in the order of time that later ones do not go back behind.
+
+    Comparisons become fewer when a judge is left out or withdraws: what was before is superseded.
+    """
+    kept: list[tuple[int, float]] = []
+    for point in points:
+        while kept and kept[-1][0] >= point[0]:
+            kept.pop()
+        kept.append(point)
+    return kept
 
 
 def _hundredths(value: float) -> int:

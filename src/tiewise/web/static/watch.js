@@ -71,16 +71,36 @@
       const fills = drawn.fills[map.dataset.map];
       if (!fills) continue;
       for (const area of all("[data-k]", map)) area.setAttribute("fill", fills[area.dataset.k]);
+      hatch(map);
     }
+    one("[data-figures]")?.classList.toggle("early", Boolean(drawn.early));
+  };
+
+  // Areas that nobody has compared, drawn once more on top.
+  const SVG = "http://www.w3.org/2000/svg";
+  const hatch = (map) => {
+    const missing = [...places.keys()].filter((k) => drawn.figures[k]?.[7] === 0);
+    one("[data-hatches]", map).replaceChildren(
+      ...missing.map((k) => {
+        const area = document.createElementNS(SVG, "use");
+        area.setAttribute("href", places.get(k));
+        return area;
+      }),
+    );
   };
 
   const line = (name, value) => made("div", {}, made("dt", {}, name), made("dd", {}, value));
   const figures = (told) => {
-    const [rank, rankLow, rankHigh, median, low, high, sd, top, comparisons] = told;
+    const [position, couldBe, estimate, low, high, sd, top, comparisons] = told;
     const list = made("dl");
-    list.append(line("Estimate", signed(median)));
+    if (drawn.early) {
+      if (comparisons !== null) list.append(line("Comparisons", comparisons.toLocaleString("en")));
+      list.append(line("Estimate", "too early to say"));
+      return list;
+    }
+    list.append(line("Estimate", signed(estimate)));
     list.append(line("95 % interval", `${signed(low)} to ${signed(high)}`));
-    list.append(line("Rank", rankLow === null ? `${rank}` : `${rank} (${rankLow} to ${rankHigh})`));
+    list.append(line("Position", couldBe ? `${position} (could be ${couldBe})` : `${position}`));
     list.append(line("Uncertainty", `sd ${sd.toFixed(2)}`));
     if (top !== null) list.append(line(`Among the top ${about.top}`, chance(top)));
     if (comparisons !== null) list.append(line("Comparisons", comparisons.toLocaleString("en")));
@@ -101,7 +121,9 @@
     }
     const name = made("p", { class: "called", dir: "auto" }, about.names[k]);
     const more = made("p", {}, made("a", { href: `${about.items}#i${k}` }, "In the table"));
-    panel.replaceChildren(name, figures(told), ...(about.items === null ? [] : [more]));
+    const note = made("p", { class: "hint" }, `${drawn.uncompared_note}.`);
+    const notes = told[7] === 0 ? [note] : [];
+    panel.replaceChildren(name, figures(told), ...notes, ...(about.items === null ? [] : [more]));
   };
 
   // Figures that change under a reader are not read out each time.
@@ -256,16 +278,19 @@
     const stops = Object.fromEntries(
       Object.entries(about.ramps).map(([key, ramp]) => [key, ramp.map(channels)]),
     );
+    const note = drawn.uncompared_note;
     let timer = 0;
 
     const figuresOf = (frame) => {
-      const order = frame.median.map((_, k) => k).filter((k) => frame.median[k] !== null);
-      order.sort((a, b) => frame.median[b] - frame.median[a] || a - b);
-      const rows = frame.median.map(() => null);
+      const order = frame.estimate.map((_, k) => k).filter((k) => frame.estimate[k] !== null);
+      order.sort((a, b) => frame.estimate[b] - frame.estimate[a] || a - b);
+      const rows = frame.estimate.map(() => null);
+      const uncompared = new Set(frame.uncompared);
       order.forEach((k, place) => {
-        const [median, sd] = [frame.median[k] / 100, frame.sd[k] / 100];
+        const [estimate, sd] = [frame.estimate[k] / 100, frame.sd[k] / 100];
         const half = 1.96 * sd;
-        rows[k] = [place + 1, null, null, median, median - half, median + half, sd, null, null];
+        const count = uncompared.has(k) ? 0 : null; // others are not told
+        rows[k] = [place + 1, "", estimate, estimate - half, estimate + half, sd, null, count];
       });
       return [order, rows];
     };
@@ -274,20 +299,34 @@
       const frame = frames[k];
       const [order, rows] = figuresOf(frame);
       drawn = {
+        early: frame.early,
+        uncompared_note: note,
         figures: rows,
         fills: {
-          quality: rows.map((row) => (row ? mixed(stops.quality, 0.5 + row[3] / (2 * most)) : "")),
-          doubt: rows.map((row) => (row ? mixed(stops.doubt, row[6] / unsure) : "")),
+          quality: rows.map((row) => (row ? mixed(stops.quality, 0.5 + row[2] / (2 * most)) : "")),
+          doubt: rows.map((row) => (row ? mixed(stops.doubt, row[5] / unsure) : "")),
         },
       };
       paint();
       tellAgain();
       list(order, rows);
+      caveats(frame);
       const when = `${moment(frame.made)}: ${number(frame.comparisons, "judgement")}`;
       const said = `${when}, reliability ${(Math.floor(frame.reliability * 100 + 1e-9) / 100).toFixed(2)}`;
       one("[data-when]").textContent = said;
       slider.setAttribute("aria-valuetext", said);
       slider.value = k;
+    };
+
+    const caveats = (frame) => {
+      const early = one("[data-early]");
+      early.textContent = frame.early;
+      early.hidden = !frame.early;
+      one("[data-ranked]").hidden = Boolean(frame.early);
+      for (const key of all("[data-hatch-key]")) {
+        key.hidden = !frame.uncompared.length;
+        one("[data-uncompared]", key).textContent = frame.uncompared.length.toLocaleString("en");
+      }
     };
 
     const stop = () => {
@@ -337,21 +376,23 @@
   // The list of a replay: the rows that are there, filled in anew.
   function list(order, rows) {
     const there = all("[data-list] tbody tr");
-    const most = Math.max(...rows.map((row) => (row ? Math.max(-row[4], row[5]) : 0))) || 1;
+    const most = Math.max(...rows.map((row) => (row ? Math.max(-row[3], row[4]) : 0))) || 1;
     const at = (value) => 60 * (1 + value / most);
     there.forEach((tr, place) => {
       const row = rows[order[place]];
-      const [rank, name, estimate, bar, interval] = tr.children;
-      rank.textContent = row[0];
+      const [position, couldBe, name, estimate, bar, interval] = tr.children;
+      position.textContent = row[0];
+      couldBe.textContent = row[1];
       name.replaceChildren(made("span", { dir: "auto" }, about.names[order[place]]));
-      estimate.textContent = signed(row[3]);
-      interval.textContent = `${signed(row[4])} to ${signed(row[5])}`;
-      const side = row[4] > 0 ? "above" : row[5] < 0 ? "below" : "";
+      if (row[7] === 0) name.append(" ", made("small", { class: "unmeasured" }, "not compared yet"));
+      estimate.textContent = signed(row[2]);
+      interval.textContent = `${signed(row[3])} to ${signed(row[4])}`;
+      const side = row[3] > 0 ? "above" : row[4] < 0 ? "below" : "";
       one("svg", bar).setAttribute("class", `bar ${side}`);
       const [whole, middle] = all("rect", bar);
-      whole.setAttribute("x", at(row[4]));
-      whole.setAttribute("width", at(row[5]) - at(row[4]));
-      middle.setAttribute("x", at(row[3]) - 1.5);
+      whole.setAttribute("x", at(row[3]));
+      whole.setAttribute("width", at(row[4]) - at(row[3]));
+      middle.setAttribute("x", at(row[2]) - 1.5);
     });
   }
 })();

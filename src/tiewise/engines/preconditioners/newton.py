@@ -139,13 +139,13 @@ class ConditionalPosterior:
 
     A point is y, with λ = L y, followed by the unconstrained threshold t where δ is inferred.
     L is the identity where the prior's precision can be trusted, else the prior's factor F; either
-    way a Newton step takes one Cholesky factorisation.
+    way a Newton step takes one Cholesky factorisation. `precision` stands in for the prior's.
     """
 
-    def __init__(self, model: BradleyTerry) -> None:
+    def __init__(self, model: BradleyTerry, precision: Floats | None = None) -> None:
         self.model = model
         # None stands for the identity, which is the precision of y = F⁻¹λ.
-        self.precision = model.precision
+        self.precision = model.precision if precision is None else precision
         self.factor = None if self.precision is not None else model.factor
         self.rank = model.size if self.factor is None else self.factor.shape[1]
         self.tie_prior = unconstrained_tie(model)

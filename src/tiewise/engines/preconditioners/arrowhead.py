@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.hierarchical import CoordinateBlocks, HierarchicalPosterior
-from tiewise.engines.newton import cholesky
+from tiewise.engines.preconditioners.hierarchical import CoordinateBlocks, HierarchicalPosterior
+from tiewise.engines.preconditioners.newton import cholesky
 from tiewise.model.likelihood import LikelihoodArguments, StrataHessian
 from tiewise.model.unconstrained_tie import ConstrainedTie
 

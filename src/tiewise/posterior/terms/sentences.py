@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiewise.model.likelihood import answer_probabilities
+from tiewise.posterior.map_share import map_share_sentence
 from tiewise.posterior.phrases import standalone_labels
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.term_tables import (
+from tiewise.posterior.terms.tables import (
     REAL,
     coefficients,
     contrasts,
@@ -267,7 +268,13 @@ def _thresholds(table: pd.DataFrame, results: Results) -> Iterator[str]:
         yield f"{quantity(never, 'judge')} of {len(table):,} never said so."
 
 
+def map_sentences(results: Results) -> Iterator[str]:
+    """How much of the differences follows the map."""
+    yield map_share_sentence(results.tree, results.wording.nouns)
+
+
 SENTENCES: dict[str, Callable[[Results], Iterator[str]]] = {
+    "share": map_sentences,
     "coefficient": covariate_sentences,
     "order": order_sentences,
     "contrast": group_sentences,

@@ -12,7 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.newton import ROUGH_TOLERANCE, ConditionalMode, ConditionalPosterior
+from tiewise.engines.preconditioners.newton import (
+    ROUGH_TOLERANCE,
+    ConditionalMode,
+    ConditionalPosterior,
+)
 
 Floats = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.laplace_marginal import LaplaceMarginal, fit_laplace_marginal
-from tiewise.engines.newton import ConditionalPosterior
+from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal, fit_laplace_marginal
+from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.kernels import compiled
 from tiewise.model.scalar_priors import Fixed, VariancePrior
@@ -45,7 +45,7 @@ class Preconditioner(Protocol):
         """Number of rows of q."""
 
     @property
-    def warm_start(self) -> LaplaceMarginal | None:
+    def warm_start(self) -> object:
         """A start for the preconditioner of similar data."""
 
     def parameters(self, q: Floats, *, single: bool = False) -> Any:

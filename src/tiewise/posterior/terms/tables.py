@@ -107,7 +107,8 @@ def differences(tree: DataTree) -> list[tuple[str, str, Floats]]:
     names = group_names(tree)
     contrast = tree["posterior/contrast"].to_numpy()
     flat = contrast.reshape(-1, *contrast.shape[2:])
-    flat = flat - flat.mean(axis=-1, keepdims=True)
+    if "contrast_level" not in tree["posterior"]:
+        flat = flat - flat.mean(axis=-1, keepdims=True)
     if len(names) == 2:
         return [(names[1], names[0], flat[:, 1] - flat[:, 0])]
     return [(name, MEAN, flat[:, k]) for k, name in enumerate(names)]

@@ -12,11 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.arrowhead import ArrowheadHessian, arrowhead_hessian, newton_step
-from tiewise.engines.hierarchical import CoordinateBlocks, HierarchicalPosterior
-from tiewise.engines.laplace_marginal import MAX_LOG_SCALE, quartic_moments
-from tiewise.engines.newton import ROUGH_TOLERANCE, TOLERANCE
-from tiewise.model.scalar_priors import Fixed
+from tiewise.engines.preconditioners.arrowhead import (
+    ArrowheadHessian,
+    arrowhead_hessian,
+    newton_step,
+)
+from tiewise.engines.preconditioners.hierarchical import CoordinateBlocks, HierarchicalPosterior
+from tiewise.engines.preconditioners.laplace_marginal import MAX_LOG_SCALE, quartic_moments
+from tiewise.engines.preconditioners.newton import ROUGH_TOLERANCE, TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -96,10 +99,10 @@ class ModeFinder:
             return self.cache[key]
         point, value, log_determinant = self._maximise(log_scales, tolerance)
         marginal = value - log_determinant / 2 + float(scales.log_jacobian.sum())
-        for layer, a in zip(posterior.layers, log_scales, strict=True):
-            marginal -= layer.size * float(a)
-            if not isinstance(layer.variance, Fixed):
-                marginal += float(layer.variance.log_density(np.array([a]))[0])
+        terms = posterior.scale_terms(scales.log_scale[:, None], log_scales[:, None])
+        for normaliser, prior in terms:
+            marginal -= float(normaliser[0])
+            marginal += 0.0 if prior is None else float(np.ravel(prior)[0])
         self.cache[key] = HierarchicalMode(log_scales, point, marginal)
         return self.cache[key]
 
@@ -152,7 +155,7 @@ def _distance(mode: HierarchicalMode, log_scales: Floats) -> float:
 
 def fit_scale_marginal(posterior: HierarchicalPosterior) -> ScaleMarginal:
     """Maximum, mean and covariance of the Laplace marginal of all scales that are inferred."""
-    finder, number = ModeFinder(posterior), sum(layer.free for layer in posterior.layers)
+    finder, number = ModeFinder(posterior), len(posterior.scales)
     centre, sd = _maximum(finder, _initial_scales(posterior))
     if number:
         mean, root = _moments(finder, centre, _covariance(finder, centre, sd))
@@ -166,6 +169,7 @@ def _initial_scales(posterior: HierarchicalPosterior) -> Floats:
     """Scale 1 for qualities, about a third of that for everything else."""
     free = [layer for layer in posterior.layers if layer.free]
     guess = np.array([0.0 if layer.name == "quality" else np.log(0.3) for layer in free])
+    guess = np.append(guess, [0.4] * posterior.mixed)
     return posterior.scales.unconstrain(guess)
 
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.arrowhead import judge_precisions
-from tiewise.engines.hierarchical import DesignMatrices, HierarchicalPosterior
-from tiewise.engines.hierarchical_marginal import ScaleMarginal, fit_scale_marginal
-from tiewise.engines.preconditioner import (
+from tiewise.engines.preconditioners.arrowhead import judge_precisions
+from tiewise.engines.preconditioners.hierarchical import DesignMatrices, HierarchicalPosterior
+from tiewise.engines.preconditioners.hierarchical_marginal import ScaleMarginal, fit_scale_marginal
+from tiewise.engines.preconditioners.plain import (
     diagonalise,
     log_prior_and_jacobian,
     transform_layer,
@@ -26,7 +26,6 @@ from tiewise.engines.preconditioner import (
 )
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
-from tiewise.model.scalar_priors import Fixed
 
 Floats = NDArray[np.float64]
 
@@ -137,9 +136,9 @@ class HierarchicalPreconditioner:
                 total += log_prior_and_jacobian(x[rows], sd[rows], precision)
             scales = posterior.scales.constrain(parameters.unconstrained_scales)
             total += scales.log_jacobian.sum(axis=0)
-            for layer, a in zip(posterior.layers, log_scales, strict=True):
-                if not isinstance(layer.variance, Fixed):
-                    total += layer.variance.log_density(a) - layer.size * a
+            for normaliser, prior in posterior.scale_terms(scales.log_scale, log_scales):
+                if prior is not None:
+                    total += prior - normaliser
         return np.where(np.isfinite(total), total, -np.inf)
 
     def gradient(self, q: Floats) -> Floats:
@@ -171,15 +170,11 @@ class HierarchicalPreconditioner:
         self, parameters: HierarchicalParameters, by_scales: Floats, out: Floats
     ) -> None:
         """Gradient by the scales' rows of q into `out`, their priors included."""
-        free = [
-            by_scales[k] + layer.variance.derivative(parameters.log_scales[k])
-            for k, layer in enumerate(self.posterior.layers)
-            if not isinstance(layer.variance, Fixed)
-        ]
-        if free:
+        if len(self.marginal.mean):
             scales = self.posterior.scales.constrain(parameters.unconstrained_scales)
-            by_t = np.stack(free) * scales.by_t + scales.log_jacobian_by_t
-            out[self.dimensions - len(free) :] = self.marginal.covariance_root.T @ by_t
+            by_free = self.posterior.scale_gradient(scales.log_scale, by_scales)
+            by_t = by_free * scales.by_t + scales.log_jacobian_by_t
+            out[self.dimensions - len(by_t) :] = self.marginal.covariance_root.T @ by_t
 
     def draws(self, parameters: HierarchicalParameters) -> dict[str, Floats]:
         """The parameters that are results, by name; the last axis runs over chains."""
@@ -315,7 +310,14 @@ def _named_draws(
     index = {layer.name: k for k, layer in enumerate(posterior.layers)}
     scale = {name: np.exp(parameters.log_scales[k]) for name, k in index.items()}
     rows = [layer.x_rows for layer in preconditioner.conditionals]
-    yield "variance", scale["quality"] ** 2
+    variance = scale["quality"] ** 2
+    if posterior.mixed:
+        yield "share", variance / (variance + scale["independent"] ** 2)
+        variance = variance + scale["independent"] ** 2
+        if (held := posterior.model.fixed_variance) is not None:
+            # The sum of both layers is the held variance but for rounding.
+            variance = np.full_like(variance, held)
+    yield "variance", variance
     if design.columns is not None:
         k = index["coefficient"]
         coefficient = rotations[k] @ x[rows[k]]

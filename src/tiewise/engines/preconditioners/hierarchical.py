@@ -8,16 +8,19 @@ N(0, scale² I).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.newton import initial_tie, unconstrained_tie
+from tiewise.engines.preconditioners.mixture_marginal import log_share_prior, share_of
+from tiewise.engines.preconditioners.newton import initial_tie, unconstrained_tie
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
+from tiewise.model.map_priors import Mixture
+from tiewise.model.quality_priors import RANK_TOLERANCE
 from tiewise.model.scalar_priors import Fixed, HalfNormalSpread, VariancePrior
 from tiewise.model.unconstrained_tie import ConstrainedTie
 
@@ -41,8 +44,9 @@ class UnconstrainedScales:
     In log scale, with few judges, one tail of the density would be too steep to sample.
     """
 
-    def __init__(self, variances: Sequence[VariancePrior | Fixed]) -> None:
-        free = [one for one in variances if not isinstance(one, Fixed)]
+    def __init__(self, variances: Sequence[VariancePrior | Fixed], others: int = 0) -> None:
+        """`others` are last rows that are on the real line already."""
+        free = [one for one in variances if not isinstance(one, Fixed)] + [None] * others
         self.half_normal = np.array([isinstance(one, HalfNormalSpread) for one in free], bool)
         units = [one.scale / 2 if isinstance(one, HalfNormalSpread) else 1.0 for one in free]
         self.log_unit = np.log(np.array(units, float))
@@ -136,7 +140,9 @@ class HierarchicalPosterior:
         self.matrices = DesignMatrices([layer.matrix for layer in self.item_layers], shift)
         sizes = [layer.size for layer in self.core]
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
-        self.scales = UnconstrainedScales([layer.variance for layer in self.layers])
+        self.mixed = model.mixture is not None
+        variances = [layer.variance for layer in self.layers]
+        self.scales = UnconstrainedScales(variances, int(self.mixed))
         self.has_sharpness = any(layer.name == "sharpness" for layer in self.judges)
         self.has_thresholds = any(layer.name == "threshold" for layer in self.judges)
 
@@ -175,12 +181,50 @@ class HierarchicalPosterior:
         return point
 
     def log_scales(self, free: Floats) -> Floats:
-        """Log scale of every layer, from those that are inferred (scales, ...)."""
+        """Log scale of every layer, from what is inferred (scales, ...).
+
+        A mixture prior is the sum of two layers, α √ρ F x and α √(1 − ρ) x′: logit ρ is the last
+        row of what is inferred.
+        """
         out, inferred = np.empty((len(self.layers), *free.shape[1:])), iter(free)
         for k, layer in enumerate(self.layers):
             fixed = layer.variance.value if isinstance(layer.variance, Fixed) else None
             out[k] = next(inferred) if fixed is None else np.log(fixed) / 2
+        if self.mixed:
+            out[1] = out[0] - np.logaddexp(0.0, free[-1]) / 2
+            out[0] = out[0] - np.logaddexp(0.0, -free[-1]) / 2
         return out
+
+    def scale_terms(
+        self, free: Floats, log_scales: Floats
+    ) -> Iterator[tuple[Floats, Floats | float | None]]:
+        """Size · log scale of each layer, and the log prior of its scale; None where it is fixed.
+
+        `free` are the inferred log scales, (scales, chains), with logit ρ last.
+        """
+        inferred = iter(free)
+        for k, layer in enumerate(self.layers):
+            prior: Floats | float | None = 0.0 if self.mixed and k == 0 else None
+            if not isinstance(layer.variance, Fixed):
+                prior = layer.variance.log_density(next(inferred))
+            if self.mixed and k == 1:
+                prior = log_share_prior(free[-1])
+            yield layer.size * log_scales[k], prior
+
+    def scale_gradient(self, free: Floats, by_scales: Floats) -> Floats:
+        """Derivatives by what is inferred, priors included, from those by layers' log scales."""
+        by = by_scales.copy()
+        if self.mixed:
+            by[0] += by[1]
+        rows, inferred = [], iter(free)
+        for k, layer in enumerate(self.layers):
+            if not isinstance(layer.variance, Fixed):
+                rows.append(by[k] + layer.variance.derivative(next(inferred)))
+        if self.mixed:
+            share = share_of(free[-1])
+            by_share = ((1 - share) * by_scales[0] - share * by_scales[1]) / 2
+            rows.append(by_share + 1 - 2 * share)
+        return np.stack(rows) if rows else np.empty((0, *by_scales.shape[1:]))
 
     def qualities(self, matrices: DesignMatrices, core: Floats) -> Floats:
         """Qualities of all groups (groups · items, chains) from coordinates of the core."""
@@ -265,6 +309,12 @@ def core_layers(model: BradleyTerry) -> list[Layer]:
     ones = np.ones((len(design.group_names), 1))
     basis = np.eye(size) if model.factor is None else model.factor
     layers = [Layer("quality", basis.shape[1], model.variance, basis, ones)]
+    if model.mixture is not None:
+        factor = _correlation_factor(model.mixture)
+        layers = [
+            Layer("quality", factor.shape[1], model.variance, factor, ones),
+            Layer("independent", size, Fixed(1.0), np.eye(size), ones),
+        ]
     if design.groups is not None:
         own = basis if design.groups.prior is None else design.groups.prior.factor(size)
         own = np.eye(size) if own is None else own
@@ -280,6 +330,12 @@ def core_layers(model: BradleyTerry) -> list[Layer]:
     if design.order is not None:
         layers.append(Layer("order", len(design.advantages), design.order.variance))
     return layers
+
+
+def _correlation_factor(mixture: Mixture) -> Floats:
+    """F with F Fᵀ = R, without the directions in which R allows nothing."""
+    large = mixture.values > RANK_TOLERANCE * mixture.values.max()
+    return np.ascontiguousarray(mixture.vectors[:, large] * np.sqrt(mixture.values[large]))
 
 
 def judge_layers(model: BradleyTerry) -> list[Layer]:

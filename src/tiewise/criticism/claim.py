@@ -1,0 +1,109 @@
+"""The claim that a report would make, which items are the highest, and what it rests on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from xarray import DataTree
+
+from tiewise.posterior.prior_sensitivity import power_weights, sensitivities
+from tiewise.posterior.summaries import BATCH
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+CONFIDENT = 0.60
+"""Below this probability an item is not named as one of the highest."""
+
+
+class Claim(NamedTuple):
+    """The items that would be named, what is known of all, and what the named rest on.
+
+    `prior_share` is the posterior standard deviation of the difference between a named item and
+    the average, as a share of its prior one at the spread that the answers suggest: near 1 the
+    answers said nothing about it. `prior_sensitivity` is how far the difference between the named
+    and the average, in units of the spread of all, moves with the priors of the scales
+    (power-scaling; NaN where not computed).
+    """
+
+    named: Mask
+    prior_share: float
+    reliability: float
+    prior_sensitivity: float
+
+
+def leading_claim(tree: DataTree, top: int) -> Claim:
+    """What would be said of the `top` highest; of nobody confidently, then of the most probable."""
+    if tree.attrs["kind"] == "point":
+        return _of_point(tree, top)
+    quality = tree["posterior/quality"].to_numpy()
+    flat = quality.reshape(-1, quality.shape[-1])
+    mean, variance = _moments(flat)
+    probability = top_probability(flat, top)
+    named = probability >= min(CONFIDENT, float(probability.max()))
+    prior_share, reliability = _shares(mean, variance, named, len(flat))
+    # An order is claimed, not a size: the spread of qualities, which priors do move, is taken out.
+    spread = flat.std(axis=1)
+    difference = (flat[:, named].mean(axis=1) - flat.mean(axis=1)) / np.where(spread > 0, spread, 1)
+    return Claim(named, prior_share, reliability, _sensitivity(tree, difference))
+
+
+def _of_point(tree: DataTree, top: int) -> Claim:
+    estimate = tree["posterior/quality"].to_numpy().reshape(-1)
+    estimate = estimate - estimate.mean()
+    variance = tree["constant_data/standard_error"].to_numpy().astype(float) ** 2
+    named = np.zeros(len(estimate), bool)
+    named[np.argsort(-estimate, kind="stable")[:top]] = True
+    # Estimates spread by their errors, too.
+    known = np.maximum(estimate.var() - variance.mean(), 0.0)
+    total = known + variance.mean()
+    with np.errstate(all="ignore"):
+        share = float(np.sqrt(variance[named].mean() / total))
+    return Claim(named, share, float(known / total) if total > 0 else 0.0, np.nan)
+
+
+def top_probability(flat: Floats, top: int) -> Floats:
+    """Probability of each item to be among the `top` highest, from draws (draws, items)."""
+    size = flat.shape[1]
+    if top >= size:
+        return np.ones(size)
+    times = np.zeros(size)
+    for k in range(0, len(flat), BATCH):
+        highest = np.argpartition(-flat[k : k + BATCH], top - 1, axis=1)[:, :top]
+        times += np.bincount(highest.ravel(), minlength=size)
+    return times / len(flat)
+
+
+def _moments(flat: Floats) -> tuple[Floats, Floats]:
+    """Means and variances of centred qualities; some items at a time, so that copies are small."""
+    level = flat.mean(axis=1, keepdims=True)
+    parts = [flat[:, k : k + BATCH] - level for k in range(0, flat.shape[1], BATCH)]
+    means, variances = zip(*((part.mean(axis=0), part.var(axis=0)) for part in parts), strict=True)
+    return np.concatenate(means), np.concatenate(variances)
+
+
+def _shares(mean: Floats, variance: Floats, named: Mask, draws: int) -> tuple[float, float]:
+    """The prior's share in what is said of the named, and the reliability of all items.
+
+    Means and variances together make up the spread of qualities, whatever the model: that of the
+    prior at the scale that the answers suggest. Monte Carlo error of means is taken off.
+    """
+    unknown = float(variance.mean())
+    known = max(float(mean.var()) - unknown / draws, 0.0)
+    total = known + unknown
+    if total <= 0:
+        return np.nan, 0.0
+    return float(np.sqrt(variance[named].mean() / total)), known / total
+
+
+def _sensitivity(tree: DataTree, difference: Floats) -> float:
+    """Power-scaling sensitivity of a difference (draws) to the priors of the scales."""
+    if "log_prior" not in tree.children or np.ptp(difference) == 0:
+        return np.nan
+    log_prior = sum(values.to_numpy().ravel() for values in tree["log_prior"].data_vars.values())
+    if np.ptp(log_prior) == 0:
+        return 0.0
+    weights = power_weights(np.asarray(log_prior, np.float64))
+    return float(sensitivities(difference.reshape(-1, 1), weights)[0])
