@@ -8,8 +8,11 @@ DEMO   := demo
 # Tests run on every core already; a BLAS that also did would only get in the way.
 ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# One more than there are cores: tests that wait for a browser leave room for another.
+TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+
 .PHONY: demo test test-slow test-all lint types everyday tools format figures coverage clean bench \
-  bench-quick bench-site bench-pairing bench-promise bench-votes experiments prior-predictive
+  bench-quick bench-site bench-pairing bench-promise bench-map bench-votes experiments prior-predictive
 
 # What a user has; the developers' tools are not needed here.
 demo: $(VENV)/.installed
@@ -30,7 +33,7 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 everyday: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 # Pages are opened in a real browser, and the store is tested on a real PostgreSQL server. Where they
 # are missing and there is no leave to install them, those tests are left out.
@@ -47,7 +50,7 @@ tools:
 	else echo "Missing, so some tests are left out: $$missing (sudo apt install $$missing)"; fi
 
 test-slow: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m "slow and not thorough"
+	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n $(TEST_PROCESSES) --dist load --maxschedchunk 1 -m "slow and not thorough"
 
 # Everything there is; run before a release.
 test-all: test test-slow
@@ -87,6 +90,13 @@ experiments: $(VENV)/.ready
 # What priors predict of a study before the first answer; docs/priors.md is filled from it.
 prior-predictive: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.prior_predictive --write
+
+# Priors of a map: whether intervals hold, what predicts best, what inferring the share costs
+# (docs/inference.md).
+bench-map: $(VENV)/.ready
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.map_prior
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.map_alternatives
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.share
 
 # Ten million made-up votes, from Parquet to posterior: seconds and memory (docs/beyond.md).
 bench-votes: $(VENV)/.ready

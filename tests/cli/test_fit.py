@@ -299,6 +299,7 @@ def test_priors_of_the_paper_come_together_and_single_ones_change_them(study):
     assert "'vague' is not one of 'default', 'paper'" in result.stderr
 
 
+@pytest.mark.slow
 def test_sampling_goes_on_as_far_as_was_asked(study):
     """A number of draws is kept to, unless the draws are to be worth so many besides."""
     words = ["fit", study / "comparisons.csv", "--draws", 104, "--seed", 1, "--no-report"]
@@ -696,6 +697,7 @@ def test_a_folder_that_holds_something_is_refused_before_any_work(study):
     assert files_in("out") == {"notes.txt"}
 
 
+@pytest.mark.slow
 def test_force_replaces_results_and_keeps_the_rest(study):
     done("fit", study / "comparisons.csv", "--engine", "laplace", "--draws", "100", "--out", "out")
     assert Path("out/pictures/ranking.png").exists()

@@ -286,7 +286,7 @@ def test_a_model_without_terms_is_the_same_with_both_preconditioners(village, mo
     engine = Transport(draws=16_000, chains=8)
     plain = explore(village.model, engine, 2)
     monkeypatch.setattr(
-        transport, "build_preconditioner", lambda model, _: build_hierarchical_preconditioner(model)
+        transport, "plain_or_mixture", lambda model, _: build_hierarchical_preconditioner(model)
     )
     layered = explore(village.model, engine, 3)
     assert not layered.terms

@@ -11,6 +11,7 @@ import pytest
 from numpy.random import Generator, SeedSequence
 
 from support.calibration import RANKS, assert_uniform_ranks
+from support.everyday import everyday
 from support.reference_formulas import assert_normal_scores, monte_carlo_error
 from tiewise.engines.base import Draws, Engine
 from tiewise.engines.gibbs import Gibbs
@@ -259,7 +260,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("name", everyday(AWKWARD, "a complete graph", "two cliques with islands"))
 def test_awkward_maps_are_explored(name):
     rng = np.random.default_rng(3)
     graph = AWKWARD[name]

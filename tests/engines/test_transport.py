@@ -102,6 +102,7 @@ def test_truth_is_one_more_draw(name):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TIES)
 def test_truth_is_one_more_draw_over_hundreds_of_studies(name):
     generators = np.random.default_rng(3).spawn(500)
@@ -158,7 +159,8 @@ def one_story(model: BradleyTerry, ours: Transport, theirs: Gibbs) -> None:
     assert_normal_scores((one.mean(axis=(0, 1)) - two.mean(axis=(0, 1))) / error, 1e-3 / len(HARD))
 
 
-@pytest.mark.parametrize("name", everyday(HARD, "ties not modelled"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HARD)
 def test_hard_studies_tell_transport_and_gibbs_one_story(name):
     one_story(HARD[name], LONG, Gibbs(draws=6000, warmup=200, chains=4))
 
@@ -207,6 +209,7 @@ def test_chains_start_wider_than_the_posterior_and_forget_it(village):
     assert tree.attrs["rhat_max"] < 1.01
 
 
+@pytest.mark.slow
 def test_gradients_in_single_precision_leave_the_posterior_alone(monkeypatch):
     """As with many items, in a study known by quadrature."""
     monkeypatch.setattr(plain, "SINGLE_PRECISION_SIZE", 1)

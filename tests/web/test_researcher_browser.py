@@ -145,8 +145,9 @@ def hatched(page: Page) -> list[str]:
 
 @pytest.mark.parametrize(
     "looks",
-    [pytest.param(PHONE, id="phone"), pytest.param(DESK, id="desk", marks=pytest.mark.slow)],
+    [pytest.param(PHONE, id="phone"), pytest.param(DESK, id="desk")],
 )
+@pytest.mark.slow
 def test_every_page_is_accessible_and_fits(watch, site, looks):
     site.store.import_judgements(
         [{"judge": "bad", "left": site.ids[0], "right": site.ids[1], "outcome": "tie"}],
