@@ -314,6 +314,7 @@ def test_it_is_two_pages_with_everything_on_them(study, wordy, tmp_path):
             assert (high < np.array(A4) - 40).all()
             assert overlaps(letters) == 0
     assert "fingerprint of the answers" in words(path, 1)
+    assert "independent ones" in words(path, 1)
 
 
 def letters_of(page: Any) -> np.ndarray:

@@ -164,7 +164,8 @@ def _alt(results: Results, names: pd.Series[str]) -> str:
 
 def _made(results: Results) -> str:
     facts = results.facts
+    worth = f" (draws worth {facts['ess_min']:,.0f} independent ones)" if facts["ess_min"] else ""
     return (
-        f"Made with Tiewise {facts['version']}. Engine {facts['engine']}, seed {facts['seed']}, "
-        f"fingerprint of the answers {facts['digest'][:16]}."
+        f"Made with Tiewise {facts['version']}. Engine {facts['engine']}{worth}, seed "
+        f"{facts['seed']}, fingerprint of the answers {facts['digest'][:16]}."
     )
