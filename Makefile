@@ -11,8 +11,9 @@ ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # One more than there are cores: tests that wait for a browser leave room for another.
 TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
-.PHONY: demo test test-slow test-all lint types everyday tools format figures coverage clean bench \
-  bench-quick bench-site bench-pairing bench-promise bench-map bench-votes experiments prior-predictive
+.PHONY: demo test test-slow test-all lint audit types everyday tools format figures coverage clean bench \
+  bench-quick bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes experiments \
+  prior-predictive fuzz
 
 # What a user has; the developers' tools are not needed here.
 demo: $(VENV)/.installed
@@ -28,6 +29,11 @@ test: lint types everyday
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tools/check_bandit.py
+
+# Known vulnerabilities of what is installed. Needs the network; says NOT RUN where there is none.
+audit: $(VENV)/.ready
+	$(BIN)/python tools/audit.py
 
 types: $(VENV)/.ready
 	$(BIN)/mypy
@@ -74,6 +80,18 @@ bench-quick: $(VENV)-bench/.ready
 # The study site under a crowd of judges, on SQLite and on PostgreSQL.
 bench-site: $(VENV)/.ready tools
 	$(BIN)/python -m benchmarks.site
+
+# The site amid faults: processes killed, disk full, locks, clock, network (docs/benchmarks-faults.md).
+bench-faults: $(VENV)/.ready tools
+	$(BIN)/python -m benchmarks.faults
+
+# Memory of the site over two hours of fifty judges.
+bench-soak: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.soak --minutes 120
+
+# A hundred thousand hostile requests to every route of the site (docs/security-tests.md).
+fuzz: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.fuzz --requests 100000
 
 # Simulated studies: how many comparisons each pairing policy needs (docs/pairing.md).
 bench-pairing: $(VENV)/.ready

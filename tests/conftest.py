@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
+pytest_plugins = ["support.skipped"]
+
 SHARED = Path(__file__).parents[2] / "shared"
 
 FARMS = ("ash", "birch", "cedar", "elm", "hazel", "larch", "oak", "yew")
@@ -41,7 +43,7 @@ LANES = (
 
 LONGEST = (
     "engines/test_term_models.py", "engines/test_metropolis.py", "engines/test_gibbs.py",
-    "engines/test_transport.py", "web/test_judge_browser.py", "cli/test_fit.py",
+    "engines/test_transport.py", "web/test_fuzz.py", "web/test_judge_browser.py", "cli/test_fit.py",
     "web/test_researcher_browser.py", "report/test_report_browser.py", "report/test_report.py",
     "cli/test_term_options.py", "planning/test_plan_study.py", "web/test_live.py",
     "web/test_judge_pages.py", "web/test_hostile.py", "test_docs.py", "plots/test_catalogue.py",

@@ -297,7 +297,7 @@ def test_a_folder_has_few_modules_and_one_sentence():
 
 def test_every_folder_of_tests_has_its_folder_of_code():
     folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
-    beside = {"support", "fixtures", "regression", "__pycache__"}
+    beside = {"support", "fixtures", "regression", "deploy", "__pycache__"}
     assert {name for name in folders - beside if not (SOURCE / name).is_dir()} == set()
 
 
@@ -404,7 +404,7 @@ main(["fit", "votes.csv", "--no-report", "--seed", "1", "--draws", "400"], stand
     loaded = loaded_by(script, tmp_path)
     assert (tmp_path / "votes-results" / "items.csv").is_file()
     assert "tiewise.engines.transport" in loaded
-    maps_and_pictures = {"geopandas", "libpysal", "matplotlib", "pyogrio", "shapely"}
+    maps_and_pictures = {"geopandas", "matplotlib", "pyogrio", "shapely"}
     others = {"arviz_base", "arviz_stats", "duckdb", "openpyxl", "polars", "pooch", "rdata"}
     assert (maps_and_pictures | others) & loaded == set()
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -34,7 +36,7 @@ PATIENCE = 60
 def done(*words: object) -> str:
     result = CliRunner().invoke(entry_point(), [str(word) for word in words])
     assert result.exit_code == 0, result.output
-    return result.output
+    return result.stdout
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +126,67 @@ def test_a_study_on_postgresql_opens_with_all_that_was_in_it(study, postgresql):
     holds(in_postgresql(address, expected["rows"]), expected)
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def of_then(request, study) -> tuple[dict[str, Any], str | None]:
+    """A study as version 0.1 left it: what it holds, and the address of its database."""
+    if request.param == "sqlite":
+        return EXPECTED["study"], None
+    address = request.getfixturevalue("postgresql")(empty=True)
+    loaded(address)
+    return EXPECTED["postgres"], address
+
+
+def at(address: str | None) -> list[str]:
+    return ["--database", address] if address else []
+
+
+def revision(folder: Path, address: str | None, *, becomes: str = "") -> str:
+    """The revision of a database, or the one that it is given by hand."""
+    if address is None:
+        database = sqlite3.connect(folder / "study.db")
+    else:
+        import psycopg
+
+        database = psycopg.connect(address.replace("+psycopg", ""))
+    with closing(database):
+        if becomes:
+            database.execute(f"UPDATE alembic_version SET version_num = '{becomes}'")
+            database.commit()
+        return database.execute("SELECT version_num FROM alembic_version").fetchone()[0]
+
+
+def test_a_backup_is_made_before_the_tables_change_and_restores_what_was(study, of_then, request):
+    expected, address = of_then
+    before = revision(study, address)
+    done("phase", study, *at(address))
+    assert revision(study, address) > before
+    (archive,) = (study / "backups").iterdir()
+    with tarfile.open(archive) as tar:
+        assert json.load(tar.extractfile("about.json"))["revision"] == before
+    done("export", study, *at(address))  # which changes no table, and backs nothing up
+    assert list((study / "backups").iterdir()) == [archive]
+    empty = request.getfixturevalue("postgresql")(empty=True) if address else None
+    done("restore", archive, "then", *at(empty))
+    # One row more: that a backup was restored.
+    rows = expected["rows"] | {"deeds": expected["rows"]["deeds"] + 1}
+    counts = in_postgresql(empty, rows) if empty else in_sqlite(Path("then"), rows)
+    holds(counts, expected | {"rows": rows})
+
+
+def test_an_older_program_declines_a_newer_database_with_one_line(study, of_then):
+    """Nothing of it is changed, and no backup is made of it."""
+    _, address = of_then
+    revision(study, address, becomes="9999")
+    for words in (["phase", study], ["export", study], ["check", study], ["serve", study]):
+        result = CliRunner().invoke(entry_point(), [*map(str, words), *at(address)])
+        assert result.exit_code == 2, result.output
+        assert re.fullmatch(
+            r"tiewise: .* was made by a newer version of Tiewise.*\n", result.stderr
+        ), result.stderr
+    assert revision(study, address) == "9999"
+    assert not (study / "backups").exists()
+
+
 def test_a_study_goes_on_where_it_was(study):
     """New rows follow the old ones: a phase, an exclusion taken back, an invite, a fit."""
     expected = EXPECTED["study"]
@@ -175,6 +238,70 @@ def test_links_and_tokens_of_then_open_the_site_of_now(study):
     finally:
         site.terminate()
         site.wait(PATIENCE)
+
+
+MANY = 100_000
+NUMBERS = {
+    "sqlite": "(WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < {many}) "
+    "SELECT k FROM n)",
+    "postgresql": "(SELECT generate_series(1, {many}) AS k)",
+}
+"""The numbers from 1 on, in the words of each database."""
+
+
+def with_many_judgements(folder: Path, address: str | None) -> None:
+    """The study of then, grown to 100,000 judgements by 1,000 judges."""
+    numbers = NUMBERS["postgresql" if address else "sqlite"]
+    moment = "TIMESTAMP '2026-01-01 10:00:00'" if address else "'2026-01-01 10:00:00.000000'"
+    chose = "true" if address else "1"
+    statements = (
+        f"""INSERT INTO judges (id, secret, language, consent, consented, chose)
+            SELECT 'j' || k, 's' || k, 'en', '1', {moment}, {chose}
+            FROM {numbers.format(many=1000)} AS n""",
+        f"""INSERT INTO offers (id, judge, "left", "right", kind, shown, closed)
+            SELECT 1000 + k, 'j' || (1 + k % 1000), '1', '2', 'new', {moment}, {moment}
+            FROM {numbers.format(many=MANY)} AS n""",
+        f"""INSERT INTO judgements (id, offer, outcome, answered)
+            SELECT 1000 + k, 1000 + k, 'left', {moment} FROM {numbers.format(many=MANY)} AS n""",
+    )
+    if address:
+        import psycopg
+
+        database: Any = psycopg.connect(address.replace("+psycopg", ""))
+        database.execute("SELECT pg_catalog.set_config('search_path', 'public', false)")
+    else:
+        database = sqlite3.connect(folder / "study.db")
+    with closing(database):
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_an_upgrade_with_100_000_judgements_takes_at_most_ten_seconds(study, of_then):
+    """From the end of the old site to the first answer of the new one, its backup included."""
+    _, address = of_then
+    with_many_judgements(study, address)
+    command = [sys.executable, ROOT / "tests" / "regression" / "command.py"]
+    begun = time.monotonic()
+    subprocess.run([*command, "upgrade", study, *at(address)], check=True, capture_output=True)
+    upgraded = time.monotonic() - begun
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["serve", study, "--port", str(port), "--no-live", *at(address)]
+    site = subprocess.Popen([*command, *words], stdout=subprocess.DEVNULL)
+    try:
+        answered(f"http://127.0.0.1:{port}/health")
+        whole = time.monotonic() - begun
+    finally:
+        site.terminate()
+        site.wait(PATIENCE)
+    print(f"upgrade {upgraded:.1f} s, to the first answer {whole:.1f} s")
+    (archive,) = (study / "backups").iterdir()
+    with tarfile.open(archive) as tar:
+        assert json.load(tar.extractfile("about.json"))["judgements"] > MANY
+    assert whole < 10
 
 
 # Results folders.

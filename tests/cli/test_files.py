@@ -165,7 +165,7 @@ def test_a_folder_of_results_is_not_fitted_again():
     )
 
 
-@pytest.mark.parametrize("command", ["check", "export", "invite", "backup"])
+@pytest.mark.parametrize("command", ["check", "export", "invite", "backup", "upgrade", "erase"])
 def test_a_file_where_a_study_belongs_is_called_one(command):
     assert refusal(command, write(ROUND)) == (
         "a.csv is a file, and a study is a folder; make one with `tiewise new`"

@@ -23,6 +23,8 @@ WRITTEN_FOR_USERS_OF_THE_COMMAND = {
     "posterior/warnings.py": "warnings that fit.json and the report show",
     "report/fit_advice.py": "the option that answers to a check",
     "report/reproduce.py": "the command that repeats a fit",
+    "study/backups/databases.py": "runs pg_dump and pg_restore",
+    "study/backups/schedule.py": "runs the command",
     "web/researcher/report_job.py": "runs the command",
     "workflows/analyse.py": "a warning that fit.json and the report show",
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -83,7 +82,7 @@ def test_what_is_missing_is_a_line(study):
     assert "no column 'code'" in refusal(
         "new", "x", "--areas", "wards.gpkg", "--id", "code", "--question", "?"
     )
-    for command in ("check", "serve", "invite", "export", "backup"):
+    for command in ("check", "serve", "invite", "export", "backup", "upgrade", "erase"):
         assert "is no study" in refusal(command, "nowhere")
 
 
@@ -128,16 +127,6 @@ def test_judgements_of_elsewhere_come_in(study):
     assert len(table("green/export/comparisons.csv")) == 40
 
 
-def test_a_backup_is_a_whole_database(study):
-    judged(study, "left", "right")
-    done("backup", study, "--out", "safe/copy.db")
-    with sqlite3.connect("safe/copy.db") as copy:
-        assert copy.execute("SELECT count(*) FROM judgements").fetchone() == (2,)
-    assert "not overwritten" in refusal("backup", study, "--out", "safe/copy.db")
-    done("backup", study)
-    assert len(list(Path(study, "backups").iterdir())) == 1
-
-
 def test_a_study_folder_is_fitted_as_it_is(study):
     assert "no judgements yet" in refusal("fit", study, *QUICK)
     write_simulated_study("old", areas="wards.gpkg", comparisons=200, judges=5)
@@ -180,4 +169,3 @@ def test_a_database_elsewhere_is_named_by_option_or_environment(study, postgresq
     monkeypatch.setenv("TIEWISE_DATABASE", url)
     done("export", study)
     assert not Path(study, "study.db").exists()
-    assert "pg_dump" in refusal("backup", study)

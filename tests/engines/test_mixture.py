@@ -20,13 +20,14 @@ from tiewise.engines.metropolis import Metropolis
 from tiewise.engines.preconditioners.hierarchical_preconditioner import (
     build_hierarchical_preconditioner,
 )
-from tiewise.engines.preconditioners.mixture_marginal import fit_mixture_marginal, share_of
+from tiewise.engines.preconditioners.mixture_marginal import fit_mixture_marginal
 from tiewise.engines.preconditioners.mixture_preconditioner import build_mixture_preconditioner
+from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.engines.preconditioners.plain import Preconditioner
 from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.map_priors import Network
+from tiewise.model.map_priors import Network, share_of
 from tiewise.model.scalar_priors import Fixed, HalfNormal, HalfNormalSpread
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.model.terms import Order
@@ -347,6 +348,30 @@ def test_the_marginal_of_the_share_is_that_of_the_draws():
     quartiles = share_of(marginal.share.quantile(np.array([0.25, 0.5, 0.75])))
     drawn = np.quantile(explore(county(), Transport()).terms["share"], [0.25, 0.5, 0.75])
     assert np.allclose(quartiles, drawn, atol=0.05)
+
+
+def test_standard_deviations_of_gaps_are_those_of_the_covariance_written_out():
+    marginal = fit_mixture_marginal(county())
+    quadratic, centre = marginal.quadratic, marginal.centre
+    vectors = quadratic.mixture.vectors
+    precision = np.diag(quadratic.prior_precision(centre.log_alpha, centre.tau))
+    covariance = vectors @ np.linalg.inv(quadratic.hessian + precision) @ vectors.T
+    first, second = county().counts.first, county().counts.second
+    own = np.diag(covariance)
+    expected = np.sqrt(own[first] + own[second] - 2 * covariance[first, second])
+    assert np.allclose(quadratic.gap_sd(centre), expected)
+
+
+def test_the_centre_is_nearer_to_the_mean_than_the_mode_is():
+    """Sparse data are skewed: the mode is off by tenths of a standard deviation."""
+    model = simulated(Graph.grid(8, 8), 0.7, 200, np.random.default_rng(1))
+    centre = fit_mixture_marginal(model).centre
+    posterior = ConditionalPosterior(model, model.mixture.precision(float(share_of(centre.tau))))
+    mode = posterior.mode(centre.log_alpha)
+    quality = explore(model, Transport()).quality
+    mean, sd = quality.mean(axis=(0, 1)), quality.std(axis=(0, 1))
+    off = [np.abs((point - mean) / sd).mean() for point in (centre.quality, mode.quality)]
+    assert off[0] < 0.5 * off[1]
 
 
 def test_a_map_without_a_border_is_no_map():

@@ -17,6 +17,10 @@ from support.plain_models import (
 )
 from support.reference_formulas import DIFFERENCE, derivative, log_likelihood
 from tiewise.engines.preconditioners.plain import build_preconditioner
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.quality_priors import Independent
+from tiewise.model.scalar_priors import Fixed
+from tiewise.model.simulate import Truth, simulate_counts
 
 every_model = pytest.mark.parametrize("names", NAMES)
 
@@ -84,9 +88,9 @@ def log_posterior(preconditioner, names: tuple[str, str, str], q: np.ndarray) ->
 
 @every_model
 def test_the_density_at_fixed_alpha_is_standard_normal(names):
-    """At the mode's own α the density is N(0, I) to second order in all other directions."""
+    """Around the mode, at its own α, it is N(0, I) to second order in all other directions."""
     model = model_of(names)
-    preconditioner = build_preconditioner(model)
+    preconditioner = build_preconditioner(model, rounds=0)
     q = np.zeros(preconditioner.dimensions)
     free = np.ones(preconditioner.dimensions, bool)
     if preconditioner.variance_prior is not None:
@@ -100,3 +104,24 @@ def test_the_density_at_fixed_alpha_is_standard_normal(names):
     ]
     # The mode is known to 1e-4 of a sd (TOLERANCE nats), and so is the Hessian there.
     assert np.allclose(hessian, np.eye(free.sum()), atol=1e-3)
+
+
+def test_around_an_averaged_centre_slopes_and_hessians_are_those_of_a_normal_on_average():
+    """At the centre's α, over N(0, I): slopes vanish, and minus the Hessian is the identity.
+
+    Around the mode both are off where data are sparse.
+    """
+    rng = np.random.default_rng(1)
+    truth = Truth.from_priors(Independent(tuple(map(str, range(40)))), Fixed(1.5), Fixed(0.4), rng)
+    model = BradleyTerry(simulate_counts(truth, 120, rng), variance=Fixed(1.5), tie=Fixed(0.4))
+    q = rng.normal(size=(40, 4000))
+    q = np.concatenate([q, -q], axis=1)
+    off = {}
+    for rounds in (0, 8):
+        preconditioner = build_preconditioner(model, rounds=rounds)
+        slopes = preconditioner.gradient(q)
+        # By parts, the mean of minus the Hessian is that of −(slope) qᵀ.
+        hessian = -(slopes @ q.T) / q.shape[1]
+        off[rounds] = (np.abs(slopes.mean(axis=1)).max(), np.abs(np.diag(hessian) - 1).mean())
+    assert off[8][0] < 0.02 < 0.2 < off[0][0]
+    assert off[8][1] < 0.5 * off[0][1]

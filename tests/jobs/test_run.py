@@ -184,6 +184,19 @@ def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path, text):
     assert path.read_bytes() == text
 
 
+@pytest.mark.parametrize(
+    "parts", [{"name": 7}, {"rows": 7}, {"rows": [7]}, {"timings": {}}, {"error": 1}]
+)
+def test_a_line_of_other_types_is_refused(tmp_path, parts):
+    path = tmp_path / "journal.jsonl"
+    Journal(path, HEADING)
+    record = {"name": "one", "seed": "1/1", "rows": [], "timings": [], **parts}
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")
+    with pytest.raises(InputError, match=r"cannot be read \(a line of it"):
+        Journal(path, HEADING)
+
+
 SCRIPT = """
 import sys
 from pathlib import Path

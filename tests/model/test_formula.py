@@ -95,6 +95,107 @@ def test_what_cannot_be_is_refused_in_one_line(table, formula, message):
     assert "\n" not in str(refusal.value)
 
 
+# What a formula may hold: formulaic would run the rest as Python.
+
+ODD = TABLE.assign(**{"crime rate": [1.0, 5.0, 2.0, 8.0, 3.0], "pop.density": [3, 1, 4, 1, 5]})
+
+
+@pytest.mark.parametrize(
+    ("formula", "names"),
+    [
+        ("C(kind) + deprivation", 3),
+        ("deprivation*population", 3),
+        ("deprivation/population", 2),
+        ("deprivation:population - 1", 1),
+        ("(deprivation + population)**2", 3),
+        ("(deprivation + population)^2", 3),
+        ("I(deprivation**2) + I(-deprivation / 2.5 + population)", 2),
+        ("sqrt(abs(deprivation)) + log1p(population)", 2),
+        ("poly(deprivation, 2)", 2),
+        ("poly(deprivation, degree=2)", 2),
+        ("bs(deprivation, df=3)", 3),
+        ("center(deprivation) + scale(population)", 2),
+        ("`crime rate` + log(`crime rate`)", 2),
+        ("pop.density + log(`pop.density`)", 2),
+        ("deprivation\n  + population", 2),
+    ],
+)
+def test_names_numbers_arithmetic_and_some_functions_are_allowed(formula, names):
+    assert len(columns(formula, ODD).names) == names
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "{open('ran', 'w').write('x')}",
+        "log(open('ran', 'w').write('x'))",
+        "I(__import__('pathlib').Path('ran').touch())",
+        "deprivation + I(deprivation.to_csv('ran'))",
+        "deprivation.to_csv('ran')",
+        "np.savetxt('ran', deprivation)",
+        "I(np.random.seed(1) or deprivation)",
+        "deprivation.__class__",
+        "log(deprivation.__class__)",
+        "log(pop.density)",
+        "C(pop.density)",
+        "Q('deprivation')",
+        "hashed(kind, levels=5)",
+        "deprivation[0]",
+        "I([deprivation])",
+        "I(deprivation if 1 else 2)",
+        "I(lambda: 1)",
+        "log(deprivation, population)",
+        "log(x=deprivation)",
+        "log(*deprivation)",
+        "deprivation ~ population",
+        "deprivation | population",
+        "deprivation %in% population",
+        ".",
+        "",
+        "deprivation\\population",
+        "`crime` rate`",
+    ],
+)
+def test_nothing_else_is_run(formula, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="cannot be understood|which the covariates lack") as line:
+        columns(formula, ODD)
+    assert "\n" not in str(line.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("9**9**9", "powers are numbers of at most 10"),
+        ("I(9**9**9)", "powers are numbers of at most 10"),
+        ("I(9**99999999)", "powers are numbers of at most 10"),
+        ("I(deprivation**population)", "powers are numbers of at most 10"),
+        ("I((((9**9)**9)**9)**9)", "a power of a power"),
+        ("I(kind * 999999999)", "'kind' is no number"),
+        ("poly(deprivation, 99999999)", "numbers in poly are at most 10"),
+        ("bs(deprivation, df=99999999)", "numbers in bs are at most 10"),
+        ("(" + "+".join(["deprivation"] * 30) + ")**9", "more than 1,000 columns"),
+        ("*".join(["deprivation"] * 40), "more than 1,000 columns"),
+        ("+".join(["deprivation"] * 1000), "more than 1,000 letters"),
+        ("(" * 400 + "deprivation" + ")" * 400, "not a sum of terms"),
+    ],
+)
+def test_a_formula_has_bounds(formula, why):
+    """Each is refused before anything is evaluated: it would take for ever, or all memory."""
+    with pytest.raises(InputError, match=why) as line:
+        columns(formula)
+    assert len(str(line.value)) < 400
+
+
+def test_many_levels_of_two_columns_are_not_multiplied_out():
+    """Interactions of categories are counted before they are made."""
+    many = pd.DataFrame({k: [f"{k}{row}" for row in range(40)] for k in "ab"})
+    items = tuple(map(str, range(40)))
+    with pytest.raises(InputError, match="more than 1,000 columns"):
+        read_columns(Covariates(many.assign(item=items), "a:b"), items)
+
+
 def test_a_column_that_is_not_there_is_named():
     with pytest.raises(InputError, match="'ward'"):
         columns("deprivation", item="ward")

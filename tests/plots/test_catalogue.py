@@ -78,8 +78,9 @@ def test_every_plot_has_a_name_of_its_own():
 
 def test_old_plots_go_with_the_results_they_showed(county, tmp_path):
     """A file of the user's own in the same folder stays."""
+    write_results_folder(county.tree, tmp_path / "out")
     plots = tmp_path / "out" / "pictures"
-    plots.mkdir(parents=True)
+    plots.mkdir()
     for name in ("difference.svg", "ours.svg"):
         (plots / name).touch()
     write_results_folder(county.tree, tmp_path / "out", force=True, replaces=PLOT_FILES)

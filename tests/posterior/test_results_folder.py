@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +21,15 @@ from tiewise.geo.areas import Areas
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.terms import Groups
 from tiewise.posterior.fit import fit
-from tiewise.posterior.results_folder import Results, Wording, read_results, write_results_folder
+from tiewise.posterior.results_folder import (
+    FACTS,
+    REQUIRED_FACTS,
+    Results,
+    Wording,
+    fit_facts,
+    read_results,
+    write_results_folder,
+)
 from tiewise.posterior.summaries import parameters, summarise
 from tiewise.progress import no_progress
 from tiewise.randomness import as_seed_sequence
@@ -177,16 +188,60 @@ def test_a_folder_without_results_says_what_it_lacks(tmp_path):
     ("name", "text", "words"),
     [
         ("study.json", "{", "study.json is not JSON"),
-        ("study.json", "[]", "study.json holds no names"),
+        ("study.json", "[]", "the file should be names and values in braces, not \\[\\]"),
+        ("study.json", '{"top": "five"}', 'top should be a whole number, not "five"'),
+        ("study.json", '{"top": true}', "top should be a whole number, not true"),
+        ("study.json", '{"top": 0}', "top is 0, not 1 or more"),
+        ("study.json", '{"question": ["Which?"]}', "question should be text"),
+        ("study.json", '{"groups": null}', "groups should be true or false, not null"),
+        ("study.json", '{"noun": {"a": "' + "x" * 9999 + '"}}', "noun should be text"),
+        ("study.json", "[" * 99_999, "study.json is not JSON"),
         ("fit.json", "", "fit.json is not JSON"),
+        ("fit.json", "{}", "engine is missing"),
+        ("fit.json", '{"items": "12"}', 'items should be a whole number, not "12"'),
+        ("fit.json", '{"judges": []}', "judges should be a whole number or null"),
+        ("fit.json", '{"warnings": [1]}', r"warnings\[1\] should be text"),
+        ("fit.json", '{"seconds": {"total": "x"}}', "seconds.total should be a number"),
+        ("fit.json", '{"model": "network"}', "model should be names and values in braces"),
         ("posterior.nc", "no such thing", "posterior.nc cannot be read"),
+        ("items.csv", "", "items.csv is not as a fit writes it"),
+        ("items.csv", "item,mean\n1,2\n", "items.csv is not as a fit writes it"),
+        ("items.csv", "item,name,mean\n1,a,much\n", "items.csv is not as a fit writes it"),
+        ("items.csv", "item,name,mean\n1,2\n1,2,3,4\n", "items.csv is not as a fit writes it"),
+        ("parameters.csv", "", "parameters.csv is not as a fit writes it"),
+        ("parameters.csv", "name,mean\n1,2\n", "parameters.csv is not as a fit writes it"),
     ],
 )
-def test_a_spoilt_file_is_named(tree, tmp_path, name, text, words):
-    write_results_folder(tree, tmp_path / "out")
+def test_a_spoilt_file_is_named(folder, tmp_path, name, text, words):
+    shutil.copytree(folder, tmp_path / "out")
     (tmp_path / "out" / name).write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=words):
-        read_results(tmp_path / "out")
+    with pytest.raises(InputError, match=words) as line:
+        read_all(tmp_path / "out")
+    assert re.search("correct it, or fit again|fit again", str(line.value))
+    assert "\n" not in str(line.value)
+    assert len(str(line.value)) < 500
+
+
+def read_all(folder: Path) -> None:
+    """Read results and their tables."""
+    results = read_results(folder)
+    assert results.items is not None
+    assert results.parameters is not None
+
+
+@pytest.fixture(scope="module")
+def folder(tree, tmp_path_factory) -> Path:
+    """A results folder to copy and spoil."""
+    place = tmp_path_factory.mktemp("spoilt") / "out"
+    write_results_folder(tree, place)
+    return place
+
+
+def test_facts_that_a_fit_writes_have_the_types_that_are_asked_for(tree):
+    """Every one of them is known, and those that are needed are there."""
+    facts = fit_facts(tree)
+    assert facts.keys() <= FACTS.keys()
+    assert facts.keys() >= set(REQUIRED_FACTS)
 
 
 def test_the_question_may_be_changed_afterwards(tree, tmp_path):

@@ -23,6 +23,14 @@ CREATE TABLE deeds (
 	FOREIGN KEY(researcher) REFERENCES researchers (id)
 );
 
+CREATE TABLE devices (
+	secret VARCHAR(64) NOT NULL,
+	researcher INTEGER NOT NULL,
+	seen DATETIME NOT NULL,
+	PRIMARY KEY (secret, researcher),
+	FOREIGN KEY(researcher) REFERENCES researchers (id)
+);
+
 CREATE TABLE erased (
 	id INTEGER NOT NULL,
 	judge VARCHAR(64) NOT NULL,
@@ -122,7 +130,7 @@ CREATE TABLE passes (
 	researcher INTEGER,
 	made DATETIME NOT NULL,
 	until DATETIME,
-	ended DATETIME,
+	ended DATETIME, may_reset BOOLEAN DEFAULT 0 NOT NULL,
 	PRIMARY KEY (id),
 	FOREIGN KEY(researcher) REFERENCES researchers (id),
 	UNIQUE (secret)
@@ -158,9 +166,16 @@ CREATE TABLE sessions (
 	researcher INTEGER NOT NULL,
 	begun DATETIME NOT NULL,
 	seen DATETIME NOT NULL,
-	ended DATETIME,
+	ended DATETIME, may_reset BOOLEAN DEFAULT 0 NOT NULL,
 	PRIMARY KEY (secret),
 	FOREIGN KEY(researcher) REFERENCES researchers (id)
+);
+
+CREATE TABLE sign_in_attempts (
+	sender VARCHAR(64) NOT NULL,
+	number INTEGER NOT NULL,
+	until DATETIME NOT NULL,
+	PRIMARY KEY (sender)
 );
 
 CREATE TABLE snapshots (

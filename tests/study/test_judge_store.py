@@ -337,18 +337,6 @@ def test_no_column_could_hold_an_address(store):
     assert not names & {"ip", "address", "host", "agent", "user_agent", "email"}
 
 
-def test_a_copy_can_be_made_while_it_is_used(tmp_path):
-    store = JudgeStore(f"sqlite:///{tmp_path / 'study.db'}")
-    judge = add_judge(store)
-    add_answer(store, judge, AB, FIRST)
-    store.back_up(str(tmp_path / "copy.db"))
-    add_answer(store, judge, CD, FIRST)
-    copy = JudgeStore(f"sqlite:///{tmp_path / 'copy.db'}")
-    assert [row["left"] for row in copy.rows()] == ["a"]
-    store.close()
-    copy.close()
-
-
 def test_judgements_from_elsewhere_keep_their_judges(store):
     rows = [
         {"judge": "7", "left": "a", "right": "b", "outcome": "tie"},

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
 from support.judging import add_answer, add_judge
 from tiewise.pairing.policies import OrderedPair
+from tiewise.study import snapshot_store
+from tiewise.study.connection import now
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.snapshot_store import MAX_SNAPSHOTS, SnapshotStore
@@ -153,6 +156,15 @@ def test_of_many_who_reach_for_a_lease_at_once_one_has_it(store):
         taken = list(pool.map(reach, range(HANDS)))
     assert sum(taken) == 1
     assert SnapshotStore(store).lease_holder("live") == f"hand {taken.index(True)}"
+
+
+def test_a_lease_taken_while_the_clock_was_ahead_does_not_last_until_then(snapshots, monkeypatch):
+    ahead = now() + timedelta(hours=1)
+    monkeypatch.setattr(snapshot_store, "now", lambda: ahead)
+    assert snapshots.take_lease("live", "killed since", 5)
+    monkeypatch.setattr(snapshot_store, "now", now)
+    assert snapshots.take_lease("live", "me", 5)
+    assert snapshots.lease_holder("live") == "me"
 
 
 def test_a_lease_is_renewed_given_back_and_runs_out(snapshots):

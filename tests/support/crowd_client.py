@@ -54,6 +54,8 @@ class Browser:
 
     async def ask(self, method: str, path: str, form: Form | None = None) -> Answer:
         """Send a request and read its answer; the connection is opened anew where it was cut."""
+        if self.stream is not None and self.stream[0].at_eof():
+            self.close()  # it was idle for so long that the server hung up
         if self.stream is None:
             self.stream = await asyncio.open_connection(self.host, self.port)
         reader, writer = self.stream

@@ -58,7 +58,7 @@ def running(folder: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen
     try:
         for _ in range(300):
             try:
-                urllib.request.urlopen(f"{url}/health", timeout=5).close()
+                urllib.request.urlopen(f"{url}/health/ready", timeout=5).close()
                 break
             except OSError:
                 assert server.poll() is None, server.stdout.read()

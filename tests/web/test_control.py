@@ -318,8 +318,9 @@ def test_a_failure_is_told_in_its_own_line(app, ada, study):
 
 
 @pytest.mark.slow
-def test_papers_find_a_database_elsewhere(study, postgresql):
+def test_papers_find_a_database_elsewhere(study, postgresql, tmp_path, monkeypatch):
     (study.folder / "study.db").unlink()
+    monkeypatch.setenv("TIEWISE_DATABASE_FILE", str(tmp_path / "where the site was started with"))
     store = study.store(postgresql())
     assert report_job.start_report(study, store)
     patiently(lambda: not report_job.report_status(store).running)
@@ -329,7 +330,7 @@ def test_papers_find_a_database_elsewhere(study, postgresql):
 
 def test_only_one_making_at_a_time_over_all_processes(study):
     elsewhere = SnapshotStore(study.store())
-    assert elsewhere.take_lease(report_job.TASK, "another process", 600)
+    assert elsewhere.take_lease(report_job.TASK, "another process", report_job.LEASE_SECONDS)
     assert not report_job.start_report(study, study.store())
     assert report_job.report_status(study.store()).running
 

@@ -642,9 +642,9 @@ def test_the_map_is_fetched_once_for_many_pairs(site, sit, monkeypatch):
     asked = []
     real = Asset.answer
 
-    def counted(asset: Asset, request):
+    def counted(asset: Asset, request, **cache):
         asked.append(request.url.path)
-        return real(asset, request)
+        return real(asset, request, **cache)
 
     monkeypatch.setattr(Asset, "answer", counted)
     page = seat(sit(), site)

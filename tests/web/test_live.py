@@ -36,6 +36,7 @@ from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
 from tiewise.study.values import Judge, Kind
 from tiewise.web.live import cache as cache_module
+from tiewise.web.live import worker as worker_module
 from tiewise.web.live.cache import Failure, SnapshotCache
 from tiewise.web.live.reader import JudgementReader
 from tiewise.web.live.supervisor import Supervisor
@@ -532,7 +533,7 @@ def test_a_worker_whose_lease_is_gone_ends_by_itself(study, store):
     tell(study, store, 10)
     until(in_picture(store, 10), "the picture")
     snapshots.release_lease("live", "me")
-    assert snapshots.take_lease("live", "another", 600)
+    assert snapshots.take_lease("live", "another", 60)
     assert worker.wait(PATIENCE) == 0
     worker.stdin.close()
 
@@ -578,3 +579,33 @@ def test_stopping_does_not_wait_for_a_fit(study, store):
     supervisor.stop()
     assert not workers(study.folder)
     assert SnapshotStore(store).lease_holder("live") is None
+
+
+class ThreeFits:
+    """A live fit of which the lease is lost after three fits."""
+
+    holder = "me"
+
+    def __init__(self) -> None:
+        self.snapshots, self.fits = self, 0
+
+    def lease_holder(self, _: str) -> str | None:
+        return "me" if self.fits < 3 else None
+
+    def pulse(self) -> str:
+        return str(self.fits)
+
+    def beat(self) -> None:
+        pass
+
+    def renew(self, _: str) -> None:
+        self.fits += 1
+
+
+def test_memory_is_released_after_every_fit(monkeypatch):
+    released: list[int] = []
+    live = ThreeFits()
+    monkeypatch.setattr(worker_module, "sleep", lambda _: None)
+    monkeypatch.setattr(worker_module, "collect_and_release", lambda: released.append(live.fits))
+    worker_module.run(live)
+    assert released == [1, 2, 3]

@@ -148,8 +148,8 @@ def test_each_study_is_below_its_name(app):
             page = Visitor(app).get(path)
             assert page.url.path == f"/{name}/"
             assert f"About {name}" in page.text
-    assert Visitor(app).get("/health").text == "well\n"
-    assert Visitor(app).get("/green/health").text == "well\n"
+    assert Visitor(app).get("/health/ready").text == "ready\n"
+    assert Visitor(app).get("/green/health/ready").text == "ready\n"
 
 
 def test_every_link_form_and_file_of_a_page_stays_below(app, home):

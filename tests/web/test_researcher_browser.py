@@ -24,9 +24,10 @@ from tiewise.study.create import create_study
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
-from tiewise.study.values import TokenPurpose
+from tiewise.study.values import Phase, TokenPurpose
 from tiewise.web.app import make_app
 from tiewise.web.live.cache import pack_rows
+from tiewise.web.researcher.passwords import set_password
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
 FITTING = 180_000
@@ -104,7 +105,7 @@ def watch(sit, site) -> Callable[..., Page]:
     def begin(path: str = "/watch", **looks: object) -> Page:
         page = sit(**looks)
         who = site.researcher_store.researcher("Ada") or site.researcher_store.add_researcher("Ada")
-        secret = site.researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=who)
+        secret = site.researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=who, by=who)
         page.goto(f"{site.url}/sign-in/{secret}")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("button", name="Sign out")).to_be_visible()
@@ -158,12 +159,45 @@ def test_every_page_is_accessible_and_fits(watch, site, looks):
     share = site.researcher_store.make_token(TokenPurpose.SHARE, label="council")
     pages = (
         "/watch", "/watch/items", "/watch/items?by=name", "/watch/judges", "/watch/history",
-        "/watch/run", "/watch/trail", "/watch/password", f"/shared/{share}", "/sign-in",
+        "/watch/run", "/watch/trail", "/watch/erase", "/watch/password", f"/shared/{share}",
+        "/sign-in",
     )  # fmt: skip
     for path in pages:
         page.goto(site.url + path)
         assert violations(page) == [], path
         assert not is_wide(page), path
+
+
+@pytest.mark.slow
+def test_forms_that_are_shown_again_are_accessible(browser, site):
+    """Not at `sit`, whose browser complains of a page with status 403."""
+    researchers = site.researcher_store
+    ada = researchers.add_researcher("Ada")
+    set_password(researchers, ada, "correct horse")
+    page = browser.new_page()
+    page.goto(f"{site.url}/sign-in")
+    for password in ("wrong", "correct horse"):
+        page.get_by_label("Name").fill("Ada")
+        page.get_by_label("Password").fill(password)
+        page.get_by_role("main").get_by_role("button", name="Sign in").click()
+        if password == "wrong":
+            expect(page.get_by_role("alert")).to_contain_text("do not belong together")
+            assert violations(page) == []
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    page.goto(f"{site.url}/watch/password")
+    for label in ("Current password", "New password", "The same again"):
+        page.get_by_label(label).fill("another one")
+    page.get_by_role("button", name="Set password").click()
+    expect(page.get_by_role("alert")).to_contain_text("not your current password")
+    assert violations(page) == []
+    researchers.set_phase(Phase.CLOSED)
+    page.goto(f"{site.url}/watch/erase")
+    page.get_by_label("to confirm").fill("erase")
+    page.get_by_label("Your password").fill("wrong")
+    page.get_by_role("button", name="Erase for good").click()
+    expect(page.get_by_role("alert")).to_contain_text("not your password")
+    assert violations(page) == []
+    page.close()
 
 
 # What is new arrives by itself.

@@ -22,7 +22,9 @@ TEMPLATES = {
 COMPOSED = {
     # Keys that are put together when a page is made.
     *(f"problem.{status}_{part}" for status in PROBLEMS for part in ("title", "text")),
-    *(f"problem.{one}_{part}" for one in ("403_cookie", "403_token", "404_link")
+    *(f"problem.{one}_{part}" for one in ("403_cookie", "403_token", "403_site", "404_link")
+      for part in ("title", "text")),
+    *(f"problem.503_{one}_{part}" for one in ("answer", "form", "unsure", "stopped")
       for part in ("title", "text")),
     *(f"fault.{why}" for why in ("consent", "missing", "choice", "number", "long", "code")),
     *(f"{table}{one}" for table in ("answers.", "pair.key_")

@@ -22,10 +22,12 @@ from tiewise.cli.options import (
 )
 from tiewise.cli.study import DATABASE, is_study, to_fit
 from tiewise.errors import InputError
+from tiewise.folders import check_output_file
 
 if TYPE_CHECKING:
     from tiewise.criticism.model_comparison import LeftOut
 
+TABLE_STARTS = (b"model,elpd,", b'"model","elpd",')
 LEAVE_OUT = click.option(
     "--leave-out", type=click.Choice(["judgement", "judge"]), default="judgement",
     show_default=True, help="what is left out and predicted: one judgement, or all of a judge",
@@ -48,7 +50,7 @@ FIT_OPTIONS = (
     help="random halves of judges for split-half reliability; 0 leaves it out",
 )  # fmt: skip
 @click.option("--out", help="folder to write; default: FILE's name and -judges, or DIR/judges")
-@click.option("--force", is_flag=True, help="overwrite what is there")
+@click.option("--force", is_flag=True, help="overwrite an earlier one")
 @DATABASE
 def judges(source: str, **options: Any) -> None:
     """Look at every judge, and say how reliable the results are.
@@ -148,7 +150,7 @@ def scrutinise(folder: str) -> None:
 @LEAVE_OUT
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--out", help="file for the table; default: comparison.csv in the current folder")
-@click.option("--force", is_flag=True, help="overwrite what is there")
+@click.option("--force", is_flag=True, help="overwrite an earlier one")
 def compare(
     folders: tuple[str, ...], leave_out: LeftOut, seed: int, out: str | None, force: bool
 ) -> None:
@@ -162,10 +164,7 @@ def compare(
     from tiewise.report.criticism_terminal import print_comparison
 
     place = Path(out or "comparison.csv")
-    if place.is_dir():
-        raise InputError(f"{place} is a folder; name a file in it (--out)")
-    if place.exists() and not force:
-        raise InputError(f"{place} is there already; name another (--out), or overwrite (--force)")
+    check_output_file(place, "a table of compared models", TABLE_STARTS, force=force)
     results = [read_results(folder) for folder in folders]
     with progress_bar() as progress:
         comparison = compare_results(results, leave_out=leave_out, rng=seed, progress=progress)
@@ -183,7 +182,7 @@ def compare(
 @click.option("--draws", type=click.IntRange(100), help="so many draws of each model")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--out", help="folder for the tables; default: nothing is written")
-@click.option("--force", is_flag=True, help="overwrite what is there")
+@click.option("--force", is_flag=True, help="overwrite an earlier one")
 @DATABASE
 @click.pass_context
 def models(context: click.Context, /, source: str, **options: Any) -> None:

@@ -28,7 +28,7 @@ DATA_FILES = ("ABOUT.txt", "areas.gpkg", "comparisons.csv", "edges.csv", "items.
 @click.option("--skip", type=click.FloatRange(0, 1), default=0.02, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--parquet", is_flag=True, help="comparisons.parquet, not .csv: for millions")
-@click.option("--force", is_flag=True, help="overwrite what is there")
+@click.option("--force", is_flag=True, help="overwrite an earlier one")
 def simulate(out: str, **options: Any) -> None:
     """Make up judgements with known truth, in the folder OUT.
 
@@ -50,19 +50,21 @@ def simulate(out: str, **options: Any) -> None:
 @click.command()
 @click.argument("name", type=click.Choice(DATASETS), metavar="NAME")
 @click.option("--out", help="folder to write to; default: NAME")
-@click.option("--force", is_flag=True, help="overwrite what is there")
+@click.option("--force", is_flag=True, help="overwrite an earlier one")
 def data(name: str, out: str | None, force: bool) -> None:
     """Fetch a public data set and write it as plain files.
 
     NAME is south-yorkshire, oxfordshire, dar-es-salaam, forced-marriage or wimbledon.
     """
-    from tiewise.folders import atomic_folder, check_output_folder
+    from tiewise.folders import FolderKind, atomic_folder, check_output_folder
     from tiewise.workflows import datasets
 
     place = Path(out or name)
-    check_output_folder(place, force=force)
+    marks = {"ABOUT.txt": (b"",), "comparisons.csv": (b"comparison_id,", b'"comparison_id",')}
+    kind = FolderKind("a public data set", DATA_FILES, marks)
+    check_output_folder(place, kind, force=force)
     dataset = datasets.load(name)
-    with atomic_folder(place, force=force, replaces=DATA_FILES) as folder:
+    with atomic_folder(place, kind, force=force) as folder:
         written = ", ".join(sorted(path.name for path in dataset.write(folder)))
     click.echo(f"{dataset.about}\nWritten to {place}: {written}")
 

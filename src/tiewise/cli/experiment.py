@@ -31,7 +31,7 @@ on where it was when it is started again.
 )  # fmt: skip
 @click.option("--dask", metavar="ADDRESS", help="use the workers of this Dask scheduler instead")
 @click.option("--out", help="folder to write; default: experiments/NAME, or NAME-quick")
-@click.option("--force", is_flag=True, help="begin anew, whatever is there")
+@click.option("--force", is_flag=True, help="begin anew where one was begun")
 def experiment(name: str | None, **options: Any) -> None:
     """Run experiments, or list them."""
     if name is None:

@@ -127,7 +127,7 @@ def report(folder: str, **options: Any) -> None:
 @click.option("--template", help="a Typst file of your own in place of ours")
 @click.option("--save-template", metavar="FILE", help="write our template to FILE, and no briefing")
 @click.option("--out", help="the PDF; default: briefing.pdf in DIR")
-@click.option("--force", is_flag=True, help="overwrite what is there")
+@click.option("--force", is_flag=True, help="overwrite an earlier one")
 def briefing(folder: str | None, **options: Any) -> None:
     """Write a two-page briefing, a PDF for non-specialists, on the results in DIR."""
     from tiewise.posterior.results_folder import read_results

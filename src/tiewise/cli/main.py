@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from tiewise.cli import checks, data, experiment, fit, plan, researchers, study
+from tiewise.cli import backups, checks, data, experiment, fit, plan, researchers, study
 from tiewise.errors import InputError, InputWarning
 
+LONGEST_LINE = 2_000
 SPELLINGS = {
     "ties=False": "--no-ties",
     "before=": "--from",
@@ -59,10 +60,28 @@ class _OneLineErrors(click.Group):
         except (KeyboardInterrupt, click.Abort):
             _complain("stopped; nothing is left half-written")
             ctx.exit(130)
+        except Exception as error:
+            fault = _database_fault(error)
+            if fault is None:
+                raise
+            _complain(str(fault))
+            ctx.exit(2)
+
+
+def _database_fault(error: Exception) -> InputError | None:
+    """What is wrong with a database, where the error came from one and is not ours."""
+    if "sqlalchemy" not in sys.modules:
+        return None
+    from tiewise.study.access.database_faults import explain
+
+    return explain(error)
 
 
 def _complain(words: str) -> None:
-    click.echo(f"tiewise: {' '.join(words.split())}", err=True)
+    line = " ".join(words.split())
+    if len(line) > LONGEST_LINE:  # it quotes something huge; the way out stands at the end
+        line = f"{line[: LONGEST_LINE // 2]} … {line[-LONGEST_LINE // 2 :]}"
+    click.echo(f"tiewise: {line}", err=True)
 
 
 def _in_options(words: str) -> str:
@@ -103,7 +122,7 @@ def main() -> None:
     """Comparative judgement with ties: from paired comparisons to qualities and uncertainty."""
 
 
-for _group in (fit, data, study, researchers, plan, experiment, checks):
+for _group in (fit, data, study, backups, researchers, plan, experiment, checks):
     for _command in _group.COMMANDS:
         main.add_command(_command)
 

@@ -62,7 +62,7 @@ SPREAD_HELP = (
 @click.option("--workers", type=click.IntRange(1), help="processes; default: the number of cores")
 @click.option("--dask", metavar="ADDRESS", help="use the workers of this Dask scheduler instead")
 @click.option("--out", help="folder for table, picture and simulations; default: only print")
-@click.option("--force", is_flag=True, help="begin anew, whatever is there")
+@click.option("--force", is_flag=True, help="begin anew where one was begun")
 @click.option("--json", "as_json", is_flag=True, help="print plan.json instead of a table")
 @DATABASE
 def plan(**options: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from tiewise.cli.study import DATABASE, FOLDER, opened
@@ -83,4 +85,49 @@ def include(folder: str, judge: str, reason: str, database: str | None) -> None:
     click.echo(f"{judge} counts")
 
 
-COMMANDS = (invite_researcher, phase, api_token, exclude, include)
+@click.command("judge-data")
+@FOLDER
+@click.argument("judge")
+@DATABASE
+def judge_data(folder: str, judge: str, database: str | None) -> None:
+    """Print all that is stored of JUDGE, as JSON: the answer to a request for access.
+
+    JUDGE is an id, or - to read an id or a personal link from standard input.
+    """
+    import json
+
+    from tiewise.study.access.judge_data import find_judge
+    from tiewise.study.access.judge_data import judge_data as read
+
+    with opened(folder, database) as (_, store):
+        data = read(store, find_judge(store, _named(judge)))
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+@click.command()
+@FOLDER
+@click.argument("judge")
+@click.option(
+    "--answers", type=click.Choice(["erase", "keep"]), required=True,
+    help="what happens to the judge's answers; what they said of themselves is erased",
+)  # fmt: skip
+@DATABASE
+def withdraw(folder: str, judge: str, answers: str, database: str | None) -> None:
+    """Withdraw JUDGE, who asked for it elsewhere: the answer to a request for erasure.
+
+    JUDGE is an id, or - to read an id or a personal link from standard input.
+    """
+    from tiewise.study.access.judge_data import find_judge, withdraw_for
+
+    with opened(folder, database) as (_, store):
+        person = find_judge(store, _named(judge))
+        gone = withdraw_for(store, person, judgements_too=answers == "erase")
+    click.echo(f"{person.id} has withdrawn; answers erased: {gone}")
+
+
+def _named(judge: str) -> str:
+    """A link is a secret, and the words of a command are none: it comes by standard input."""
+    return sys.stdin.readline().strip() if judge == "-" else judge
+
+
+COMMANDS = (invite_researcher, phase, api_token, exclude, include, judge_data, withdraw)

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tiewise.cli.backup_options import backup_options, take_schedule
+from tiewise.cli.database_option import DATABASE as DATABASE
 from tiewise.cli.options import DROP_INVALID, ties
+from tiewise.cli.serving_options import serving_options
 from tiewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,11 +21,6 @@ if TYPE_CHECKING:
     from tiewise.study.study import Study
 
 FOLDER = click.argument("folder", metavar="DIR")
-DATABASE = click.option(
-    "--database",
-    envvar="TIEWISE_DATABASE",
-    help="PostgreSQL address of the study; default: the file DIR/study.db",
-)
 
 
 @contextmanager
@@ -121,7 +119,7 @@ def check(folder: str, database: str | None) -> None:
     click.echo(f"All is well. Start it with: tiewise serve {folder}")
 
 
-@click.command()
+@click.command(context_settings={"auto_envvar_prefix": "TIEWISE"})
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True)
 @click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
 @click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
@@ -135,16 +133,25 @@ def check(folder: str, database: str | None) -> None:
 )  # fmt: skip
 @click.option("--sign-in-link", is_flag=True, help="print a one-time link for a researcher")
 @click.option("--no-live", is_flag=True, help="fit nothing while the site runs")
+@serving_options
+@backup_options
 def serve(folders: tuple[str, ...], sign_ups: int, no_live: bool, **options: Any) -> None:
     """Run the site of the study in DIR and print the judges' link.
 
-    With several, or a folder that holds several, each is below its folder's name.
+    With several, or a folder that holds several, each is below its folder's name. Every option
+    can be an environment variable: TIEWISE_PORT for --port, and so on.
     """
     from tiewise.web.security import RateLimit, RateLimits
     from tiewise.web.server import serve as run
+    from tiewise.web.serving.options import HttpLimits
 
     limits = RateLimits(sign_ups=RateLimit(sign_ups, 600))
-    run(*folders, **options, limits=limits, live=not no_live, write_line=click.echo)
+    http_limits = HttpLimits(**{name: options.pop(name) for name in HttpLimits._fields})
+    backups = take_schedule(options)
+    run(
+        *folders, **options, backups=backups, limits=limits, http_limits=http_limits,
+        live=not no_live, write_line=click.echo,
+    )  # fmt: skip
 
 
 @click.command()
@@ -162,8 +169,9 @@ def invite(folder: str, count: int, url: str | None, database: str | None) -> No
 @click.command()
 @FOLDER
 @click.option("--out", help="folder to write to; default: DIR/export")
+@click.option("--raw", is_flag=True, help="texts as they are: for programs, not for spreadsheets")
 @DATABASE
-def export(folder: str, out: str | None, database: str | None) -> None:
+def export(folder: str, out: str | None, raw: bool, database: str | None) -> None:
     """Write the judgements of a study as tables.
 
     comparisons.csv is what `tiewise fit` and the comparison interface's own tools read.
@@ -171,7 +179,7 @@ def export(folder: str, out: str | None, database: str | None) -> None:
     from tiewise.study.export import export as write
 
     with opened(folder, database) as (study, store):
-        written = write(study, store, out or study.folder / "export")
+        written = write(study, store, out or study.folder / "export", raw=raw)
     click.echo(f"Written to {written[0].parent}: {', '.join(path.name for path in written)}")
 
 
@@ -189,16 +197,4 @@ def import_(folder: str, file: str, drop_invalid: bool, database: str | None) ->
     click.echo(f"{number} judgements brought into {folder}")
 
 
-@click.command()
-@FOLDER
-@click.option("--out", help="file to write; default: one in DIR/backups, named after the moment")
-@DATABASE
-def backup(folder: str, out: str | None, database: str | None) -> None:
-    """Copy the study's database as it is at this moment, while the site runs."""
-    from tiewise.study.export import back_up
-
-    with opened(folder, database) as (study, store):
-        click.echo(f"Copied to {back_up(study, store, out)}")
-
-
-COMMANDS = (new, check, serve, invite, export, import_, backup)
+COMMANDS = (new, check, serve, invite, export, import_)

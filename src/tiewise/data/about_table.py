@@ -13,6 +13,8 @@ from pathlib import Path
 from tiewise.errors import InputError
 
 TIES_OFFERED = "ties_offered"
+RAW = "raw"
+"""True where cells are as they are, and not defused for spreadsheets."""
 
 
 def about_path(table: str | PathLike[str]) -> Path:
@@ -21,11 +23,22 @@ def about_path(table: str | PathLike[str]) -> Path:
     return path.with_name(f"{path.stem}.about.json")
 
 
-def write_about(table: str | PathLike[str], *, ties_offered: bool) -> Path:
+def write_about(table: str | PathLike[str], *, ties_offered: bool, raw: bool = False) -> Path:
     """Write it beside the table."""
     path = about_path(table)
-    path.write_text(json.dumps({TIES_OFFERED: ties_offered}, indent=1) + "\n", encoding="utf-8")
+    facts = {TIES_OFFERED: ties_offered} | ({RAW: True} if raw else {})
+    path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return path
+
+
+def is_raw(table: str | PathLike[str]) -> bool:
+    """Whether the file beside a table says that its cells were not defused."""
+    path = about_path(table)
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (ValueError, RecursionError):  # said where the rest of the file is needed
+        return False
+    return isinstance(facts, dict) and facts.get(RAW) is True
 
 
 def read_ties_offered(table: str | PathLike[str]) -> bool | None:
@@ -35,7 +48,7 @@ def read_ties_offered(table: str | PathLike[str]) -> bool | None:
         return None
     try:
         offered = json.loads(path.read_text(encoding="utf-8"))[TIES_OFFERED]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         offered = None
     if not isinstance(offered, bool):
         raise InputError(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from tiewise.data.text_columns import as_text
+from tiewise.data.about_table import is_raw
+from tiewise.data.spreadsheet_cells import defuse_cell, defuse_frame, restore, restore_column
+from tiewise.data.workbook import read_workbook
 from tiewise.errors import InputError
 from tiewise.text import first_line
 
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
 PEEK = 1 << 20
 BLOCK = 1 << 24
+LONGEST_HEADING, MOST_COLUMNS = 10_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,9 @@ def _csv(path: Path) -> Sheet:
         )
     except pa.ArrowInvalid as error:
         raise _explained(path, delimiter, len(names), error) from error
+    if not is_raw(path):
+        columns = [restore_column(column) for column in table.columns]
+        table = pa.table(columns, names=[restore(name) for name in table.column_names])
     return Sheet(table, lambda row: f"line {_line_of(path, delimiter, row)}")
 
 
@@ -92,20 +101,42 @@ def _headings(path: Path) -> tuple[str, list[str], int]:
 
 
 def _first_record(lines: Sequence[str], delimiter: str) -> tuple[list[str], int]:
-    reader = csv.reader(lines, delimiter=delimiter)
-    for fields in reader:
-        if fields:
-            return fields, reader.line_num
+    with _long_fields():
+        reader = csv.reader(lines, delimiter=delimiter)
+        for fields in reader:
+            if fields:
+                return fields, reader.line_num
     return [], 0
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Fields of any length that a file may have, where Python's reader stops at 128 KiB."""
+    limit = csv.field_size_limit(BLOCK)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _distinct_names(path: Path, fields: Sequence[str]) -> list[str]:
     names = [field.strip() for field in fields]
     if not any(names):
         raise InputError(f"{path}: there are no column names; write them in the first line")
-    for name in names:
-        if name and names.count(name) > 1:
-            raise InputError(f"{path}, line 1: two columns are called {name!r}; rename one of them")
+    if len(names) > MOST_COLUMNS:
+        raise InputError(
+            f"{path}, line 1: {len(names):,} columns, and {MOST_COLUMNS:,} are the most that can "
+            "be read; leave out those that are not needed"
+        )
+    longest = max(names, key=len)
+    if len(longest) > LONGEST_HEADING:
+        raise InputError(
+            f"{path}, line 1: the column that begins {longest[:40]!r} has a name of "
+            f"{len(longest):,} letters; is a quote missing? Names are short, in the first line"
+        )
+    name, times = Counter(filter(None, names)).most_common(1)[0]
+    if times > 1:
+        raise InputError(f"{path}, line 1: two columns are called {name!r}; rename one of them")
     return names
 
 
@@ -137,21 +168,23 @@ def _refuse_encoding(path: Path) -> None:
 
 def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The line on which each record begins, and its fields; blank lines are passed over."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        yield from _numbered(file, delimiter)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield from _numbered(file, delimiter)
+    except csv.Error as error:
+        raise InputError(
+            f"{path}: cannot be read as a table ({error}); save it again as CSV UTF-8"
+        ) from None
 
 
 def _numbered(file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    limit = csv.field_size_limit(BLOCK)
-    try:
+    with _long_fields():
         reader = csv.reader(file, delimiter=delimiter)
         line = 1
         for fields in reader:
             if fields:
                 yield line, fields
             line = reader.line_num + 1
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _line_of(path: Path, delimiter: str, row: int) -> int:
@@ -161,16 +194,8 @@ def _line_of(path: Path, delimiter: str, row: int) -> int:
 
 def _xlsx(path: Path) -> Sheet:
     import pyarrow as pa
-    from openpyxl import load_workbook
 
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        cells = [
-            [as_text(v) for v in row] for row in book.worksheets[0].iter_rows(values_only=True)
-        ]
-        book.close()
-    except Exception as error:  # openpyxl has no common ancestor for what it raises
-        raise InputError(f"{path}: this is not an Excel workbook; save it as .xlsx") from error
+    cells = read_workbook(path)
     lines = [k for k, row in enumerate(cells, start=1) if any(row)]
     if not lines:
         raise InputError(f"{path}: the first sheet is empty; move the table there")
@@ -197,9 +222,30 @@ def _parquet(path: Path) -> Sheet:
 
 
 def write_csv(frame: pd.DataFrame, path: str | PathLike[str]) -> None:
-    """Write a table as CSV in UTF-8, so that every text in it is read back as it is."""
+    """Write a table as CSV in UTF-8, so that every text in it is read back as it is.
+
+    Texts that a spreadsheet would run as formulas are defused; `read_sheet` undoes that.
+    """
+    frame = defuse_frame(frame)
     text = frame.select_dtypes(exclude="number").astype(str)
     bare = any(text[column].str.contains("\r", regex=False).any() for column in text)
     # Python's writer leaves a bare carriage return unquoted, and it would read as a new line.
     style: Literal[0, 1] = 1 if bare else 0
     frame.to_csv(path, index=False, lineterminator="\n", quoting=style, encoding="utf-8")
+
+
+def write_rows(
+    path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]], *, raw: bool = False
+) -> None:
+    """Write rows as `write_csv` does, whole or not at all; `raw` leaves texts as they are."""
+    beside = path.with_name(f".{path.name}.new")
+    with beside.open("w", encoding="utf-8", newline="") as file:
+        usual, quoted = (
+            csv.writer(file, lineterminator="\n", quoting=style)
+            for style in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+        )
+        for row in chain([head], rows):
+            cells = row if raw else [defuse_cell(value) for value in row]
+            bare = any(isinstance(value, str) and "\r" in value for value in cells)
+            (quoted if bare else usual).writerow(cells)
+    beside.replace(path)

@@ -12,12 +12,14 @@ from tiewise.data.frames import IdColumns
 from tiewise.data.text_columns import TextColumns
 from tiewise.errors import InputError
 from tiewise.registry import load
-from tiewise.text import some_names
+from tiewise.text import one_line, some_names
 
 JUDGE_HEADINGS = (
     "user_id", "participant_id", "judge", "judge_id", "user", "participant", "assessor_id",
     "assessor", "rater_id", "rater", "annotator_id", "annotator", "voter_id", "voter",
 )  # fmt: skip
+LONGEST_NAME = 60
+"""So many letters of a heading are shown."""
 ITEM_PARTS = ("first", "second", "chosen")
 NAME_THEM = "say which hold the pair and the answer with first=, second=, chosen= and tie="
 
@@ -135,4 +137,5 @@ def _judge_column(columns: Sequence[str]) -> str | None:
 
 def column_list(columns: Sequence[str], most: int = 12) -> str:
     """The columns in words, not too many of them."""
-    return some_names(columns, most, quotes=False).replace("\n", " ")
+    names = [one_line(name, LONGEST_NAME) for name in columns]
+    return some_names(names, most, quotes=False)

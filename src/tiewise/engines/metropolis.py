@@ -18,7 +18,6 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.preconditioners.mixture_marginal import share_of
 from tiewise.engines.preconditioners.mixture_preconditioner import (
     MixtureParameters,
     MixturePreconditioner,
@@ -30,7 +29,7 @@ from tiewise.engines.slice_sampling import slice_draw
 from tiewise.engines.threads import chain_generators, in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.map_priors import Mixture
+from tiewise.model.map_priors import Mixture, share_of
 from tiewise.model.scalar_priors import InverseGamma
 from tiewise.progress import Progress, ProgressCounter
 
@@ -186,7 +185,7 @@ class _Sampler:
     ) -> tuple[_State, _StepSizes]:
         """The state after a wide start and the warm-up, and tuned step sizes."""
         state = self.start(rng)
-        rank, tie_sd = self.preconditioner.rank, float(self.preconditioner.tie_sd)
+        rank, tie_sd = self.preconditioner.rank, self.preconditioner.tie_sd
         step_sizes = _StepSizes(1 / math.sqrt(1 + rank), 2 * tie_sd)
         for k in range(warmup * thin):
             state, acceptance = self.step(state, step_sizes, rng)

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tiewise.engines.preconditioners.mixture_marginal import log_share_prior, share_of
 from tiewise.engines.slice_sampling import slice_draw
-from tiewise.model.map_priors import Mixture
+from tiewise.model.map_priors import Mixture, log_share_prior, share_of
 
 Floats = NDArray[np.float64]
 

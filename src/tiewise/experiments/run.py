@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.experiments import EXPERIMENTS
 from tiewise.experiments.experiment import Experiment, ExperimentData, markdown
 from tiewise.folders import check_output_folder
-from tiewise.jobs.folder import open_journal
+from tiewise.jobs.folder import open_journal, run_folder
 from tiewise.jobs.journal import TaskRecord
 from tiewise.jobs.run import WorkerPool, run_tasks
 from tiewise.jobs.tables import RESULTS, TIMINGS, read_table, write_tables
@@ -21,6 +22,7 @@ from tiewise.randomness import RNGLike, as_seed
 from tiewise.registry import load
 
 FILES = (RESULTS, TIMINGS, "table.csv", "figure.png", "figure.svg", "finding.md")
+KIND = run_folder("an experiment", FILES)
 
 
 class ExperimentRun(NamedTuple):
@@ -69,7 +71,7 @@ def run_experiment(
         raise InputError(f"an experiment is done once or more often, not {repeats} times")
     seed, tasks = as_seed(rng), study.tasks(quick=quick, repeats=repeats)
     heading = _heading(study, quick=quick, seed=seed, repeats=repeats)
-    journal = open_journal(folder, heading, files=FILES, check=check_output_folder, force=force)
+    journal = open_journal(folder, heading, kind=KIND, check=check_output_folder, force=force)
     pool = WorkerPool(workers or default_workers(study), dask)
     records = run_tasks(
         study.job, tasks, seed=seed, journal=journal, pool=pool, progress=progress, what=study.name
@@ -99,7 +101,7 @@ def read_experiment(experiment: Experiment, folder: Path) -> ExperimentData:
 def write_findings(experiment: Experiment, folder: Path) -> ExperimentData:
     """Write table, figure and findings from the files of results and times."""
     data = read_experiment(experiment, folder)
-    data.table.to_csv(folder / "table.csv", index=False, lineterminator="\n")
+    write_csv(data.table, folder / "table.csv")
     figure = experiment.figure(data)
     for kind in ("png", "svg"):
         save(figure, folder / f"figure.{kind}")

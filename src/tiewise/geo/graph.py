@@ -182,13 +182,9 @@ class Graph:
 
 def _touching(areas: Areas) -> Integers:
     """Pairs of positions of areas with a point in common."""
-    from libpysal.graph import Graph as Contiguity
-
-    # `build_contiguity` needs equal vertices, or polygons that touch without overlapping.
-    # Real maps have corners in the middle of a neighbour's side, and slivers that overlap.
-    touching = Contiguity.build_fuzzy_contiguity(areas.geometry, predicate="intersects")
-    index = touching.adjacency.index
-    both = np.column_stack([index.get_level_values(k) for k in ("focal", "neighbor")])
+    # Not equal vertices, nor polygons that touch without overlapping: real maps have corners in the
+    # middle of a neighbour's side, and slivers that overlap.
+    both: Integers = areas.geometry.sindex.query(areas.geometry, predicate="intersects").T
     return both[both[:, 0] < both[:, 1]]
 
 

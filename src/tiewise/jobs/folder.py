@@ -7,15 +7,21 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tiewise.errors import InputError
+from tiewise.folders import FolderKind, refuse_study
 from tiewise.jobs.journal import Journal
 
 JOURNAL = "journal.jsonl"
 
 
+def run_folder(name: str, files: Iterable[str]) -> FolderKind:
+    """The kind of folder that a run with a journal has; `files` are those besides the journal."""
+    return FolderKind(name, (JOURNAL, *files), {JOURNAL: (b"",)})
+
+
 class FolderCheck(Protocol):
     """Refuse a folder that cannot be begun in."""
 
-    def __call__(self, folder: Path, /, *, force: bool) -> None:
+    def __call__(self, folder: Path, kind: FolderKind, /, *, force: bool) -> None:
         """Raise an InputError with the way out."""
 
 
@@ -23,19 +29,20 @@ def open_journal(
     folder: Path,
     heading: Mapping[str, Any],
     *,
-    files: Iterable[str],
+    kind: FolderKind,
     check: FolderCheck,
     force: bool = False,
 ) -> Journal:
     """The journal in a folder, or a new one where `check` allows to begin in it.
 
-    With `force` the run begins anew: the journal and its other `files` are deleted first.
+    With `force` the run begins anew: the journal and its other files are deleted first.
     """
     path = folder / JOURNAL
+    refuse_study(folder)
     if force or not path.exists():
-        check(folder, force=force)
+        check(folder, kind, force=force)
     if force:
-        _delete(folder, (JOURNAL, *files))
+        _delete(folder, kind.files)
     return Journal(path, heading)
 
 

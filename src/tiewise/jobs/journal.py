@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tiewise.errors import InputError
 from tiewise.jobs.versions import versions
+from tiewise.text import one_line
 
 Row = dict[str, Any]
 
@@ -64,11 +65,11 @@ class Journal:
         try:
             first, *lines = whole.decode("utf-8").split("\n")
             heading = json.loads(first)
-            records = [TaskRecord(**json.loads(line)) for line in lines]
-        except (ValueError, TypeError) as error:
+            records = [_checked(TaskRecord(**json.loads(line))) for line in lines]
+        except (ValueError, TypeError, RecursionError) as error:
             raise InputError(
-                f"{path} cannot be read ({error}); name another folder (out=), or begin anew "
-                "(force=True)"
+                f"{path} cannot be read ({one_line(str(error), 200)}); name another folder "
+                "(out=), or begin anew (force=True)"
             ) from None
         if heading != self.heading:
             other = _differences(heading, self.heading)
@@ -81,6 +82,20 @@ class Journal:
             os.truncate(path, len(whole) + 1)
         # Tasks that failed are tried again.
         self.records = {record.name: record for record in records if record.error is None}
+
+
+def _checked(record: TaskRecord) -> TaskRecord:
+    """A record whose parts have the types that we write."""
+    texts = [record.name, record.seed, record.error or ""]
+    tables = [record.rows, record.timings]
+    rows = [row for table in tables if isinstance(table, list) for row in table]
+    if not (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(table, list) for table in tables)
+        and all(isinstance(row, dict) for row in rows)
+    ):
+        raise TypeError("a line of it has parts of another type than we write")
+    return record
 
 
 def _differences(before: Any, now: Mapping[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from tiewise.errors import InputError
 from tiewise.model.terms import Covariates
-from tiewise.text import first_line, some_names
+from tiewise.text import first_line, one_line, some_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +21,25 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 ID_COLUMNS = ("item", "item_id", "id")
+FUNCTIONS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "center", "scale", "C", "I"), ()
+    ),
+    "poly": ("degree",),
+    "bs": ("df", "degree"),
+}
+"""The functions of formulas, and the numbers that they take after a column."""
+OUR_FUNCTIONS = {"log1p": np.log1p, "sqrt": np.sqrt, "abs": np.abs}
+"""Those that formulaic does not bring."""
+TOKEN = re.compile(
+    r"[ \t\n]*(?:(?P<other>(?:df|degree) *=|[0-9]+(?:\.[0-9]*)?|\.[0-9]+|\*\*|[-+*/:^(),])|"
+    r"(?P<name>[^\W\d][\w.]*)|`(?P<quoted>[^`\\\n]+)`)"
+)
+SPELLINGS = {":": "@", "^": "**"}
+BARE, QUOTED = "b", "q"
+"""The letters before the number of a name: as it is, or in backticks."""
+SUMS = (ast.Add, ast.Sub)
+LONGEST, MOST_POWER, MOST_COLUMNS = 1_000, 10, 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +70,8 @@ def read_columns(term: Covariates, items: Sequence[str]) -> CovariateColumns:
 
 def used_columns(term: Covariates, items: Sequence[str]) -> pd.DataFrame:
     """The columns of the table that a formula uses, an item a row, unchanged."""
-    from formulaic import Formula
-
     table = _rows_of(_as_frame(term.table), term.item, items)
-    used = {str(name) for name in Formula(f"1 + {term.formula}").required_variables}
+    used = CheckedFormula.of(term.formula, table).names
     return table[[name for name in table.columns if name in used]]
 
 
@@ -110,28 +129,196 @@ def _evaluate(formula: str, table: pd.DataFrame) -> tuple[list[str], Floats]:
     from formulaic import Formula
     from formulaic.errors import FormulaicError
 
+    _refuse_missing(table, CheckedFormula.of(formula, table).names)
     try:
         # With an intercept a category has one column fewer than levels; then it is dropped.
         spec = Formula(f"1 + {formula}")
-        used = [str(name) for name in spec.required_variables]
-        unknown = [name for name in used if name not in table.columns]
-        if unknown:
-            raise InputError(
-                f"the formula {formula!r} asks for {some_names(unknown)}, which the covariates "
-                f"lack; there are {some_names([str(name) for name in table.columns], 12)}"
-            )
-        _refuse_missing(table, used)
         with np.errstate(all="ignore"):
-            matrix = spec.get_model_matrix(table, na_action="ignore")
-    except (FormulaicError, ValueError, TypeError, SyntaxError) as error:
-        if isinstance(error, InputError):
-            raise
+            matrix = spec.get_model_matrix(table, context=OUR_FUNCTIONS, na_action="ignore")
+    except (
+        FormulaicError,
+        ValueError,
+        TypeError,
+        SyntaxError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         message = first_line(error)
-        raise InputError(f"the formula {formula!r} cannot be understood: {message}") from None
+        raise InputError(
+            f"the formula {one_line(formula, 100)!r} cannot be understood: {one_line(message, 300)}"
+        ) from None
     names = [str(name) for name in matrix.columns if name != "Intercept"]
     if not names:
         raise InputError(f"the formula {formula!r} has no column; name one, as in 'deprivation'")
     return names, np.asarray(matrix[names], np.float64)
+
+
+@dataclass(frozen=True)
+class CheckedFormula:
+    """A formula that is safe to evaluate, and the columns that it speaks of.
+
+    formulaic runs what is in it as Python. So a formula is taken apart first, and refused unless it
+    has nothing but names, numbers, arithmetic and the functions of `FUNCTIONS`, within bounds.
+    """
+
+    formula: str
+    table: pd.DataFrame
+    words: tuple[str, ...]
+    """The names in the formula, which the syntax tree has by their numbers."""
+    tree: ast.expr
+
+    @classmethod
+    def of(cls, formula: str, table: pd.DataFrame) -> CheckedFormula:
+        """The formula, checked against the table; refused in one line."""
+        words, source = _python_source(formula)
+        try:
+            tree = ast.parse(source, mode="eval").body
+            checked = cls(formula, table, tuple(words), tree)
+            checked._check_names()
+            checked._check(tree, inside=False)
+            wide = checked._width(tree) > MOST_COLUMNS
+        except (SyntaxError, RecursionError, MemoryError):
+            raise _refusal(formula, "it is not a sum of terms") from None
+        if wide:
+            raise _refusal(formula, f"it has more than {MOST_COLUMNS:,} columns")
+        return checked
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the table that it speaks of, in its order."""
+        functions = [node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+        nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name)]
+        return list(dict.fromkeys(self._word(node) for node in nodes if node not in functions))
+
+    def _word(self, node: ast.Name) -> str:
+        return self.words[int(node.id[1:])]
+
+    def _check_names(self) -> None:
+        unknown = [name for name in self.names if name not in self.table.columns]
+        if unknown:
+            raise InputError(
+                f"the formula {one_line(self.formula, 100)!r} asks for {some_names(unknown)}, "
+                "which the covariates lack; there are "
+                f"{some_names([str(name) for name in self.table.columns], 12)}"
+            )
+
+    def _check(self, node: ast.expr, *, inside: bool) -> None:
+        """Refuse what is not allowed in a part of the formula, or `inside` a function."""
+        match node:
+            case ast.Name():
+                if inside:
+                    self._check_dots(node)
+                if inside and self._levels(node) is not None:
+                    raise self._refused(f"{self._word(node)!r} is no number; only C() takes it")
+            case ast.Constant():
+                return
+            case ast.UnaryOp():
+                self._check(node.operand, inside=inside)
+            case ast.BinOp(op=ast.Pow()):
+                self._check_power(node)
+                self._check(node.left, inside=inside)
+            case ast.BinOp():
+                if inside and isinstance(node.op, ast.MatMult):
+                    raise self._refused("':' stands between columns, not in a function")
+                self._check(node.left, inside=inside)
+                self._check(node.right, inside=inside)
+            case ast.Call(func=ast.Name()):
+                self._check_call(node)
+            case _:
+                raise self._refused("it is not a sum of terms")
+
+    def _check_power(self, node: ast.BinOp) -> None:
+        """Refuse a power that may take for ever: of a power, or to more than a small number."""
+        exponent = node.right.operand if isinstance(node.right, ast.UnaryOp) else node.right
+        if not _is_small_number(exponent):
+            raise self._refused(f"powers are numbers of at most {MOST_POWER}")
+        if any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Pow)
+               for part in ast.walk(node.left)):  # fmt: skip
+            raise self._refused("it has a power of a power")
+
+    def _check_call(self, node: ast.Call) -> None:
+        name = self._word(node.func)  # type: ignore[arg-type]
+        if name not in FUNCTIONS:
+            raise self._refused(f"there is no function {one_line(name, 40)!r}")
+        numbers = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+        if len(node.args) < 1 or len(numbers) > len(FUNCTIONS[name]):
+            raise self._refused(f"{name} takes one column")
+        if not all(map(_is_small_number, numbers)):
+            raise self._refused(f"numbers in {name} are at most {MOST_POWER}")
+        if any(keyword.arg not in FUNCTIONS[name] for keyword in node.keywords):
+            raise self._refused(f"{name} takes no more than {', '.join(FUNCTIONS[name])}")
+        if name != "C":
+            self._check(node.args[0], inside=True)
+        elif isinstance(node.args[0], ast.Name):
+            self._check_dots(node.args[0])
+        else:
+            raise self._refused("C takes the name of a column")
+
+    def _check_dots(self, node: ast.Name) -> None:
+        """Refuse a dot in a name within a function, where Python would look for an attribute."""
+        if node.id[0] == BARE and "." in self._word(node):
+            raise self._refused(f"put {self._word(node)} in backticks there")
+
+    def _levels(self, node: ast.Name) -> int | None:
+        """How many different values a column of text has; None for numbers."""
+        from pandas.api.types import is_numeric_dtype
+
+        column = self.table[self._word(node)]
+        return None if is_numeric_dtype(column) else int(column.nunique())
+
+    def _width(self, node: ast.expr) -> int:
+        """At most how many columns a part of the formula has."""
+        match node:
+            case ast.Name():
+                return self._levels(node) or 1
+            case ast.Call(args=[ast.Name() as column, *_]) if self._word(node.func) == "C":  # type: ignore[arg-type]
+                return int(self.table[self._word(column)].nunique())
+            case ast.Call():
+                return MOST_POWER if node.keywords or node.args[1:] else 1
+            case ast.UnaryOp():
+                return self._width(node.operand)
+            case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() | float() as power)):
+                return int((1 + self._width(node.left)) ** power)
+            case ast.BinOp():
+                left, right = self._width(node.left), self._width(node.right)
+                return left + right if isinstance(node.op, SUMS) else left + right + left * right
+        return 1
+
+    def _refused(self, why: str) -> InputError:
+        return _refusal(self.formula, why)
+
+
+def _is_small_number(node: ast.expr) -> bool:
+    number = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(number, int | float) and number <= MOST_POWER
+
+
+def _refusal(formula: str, why: str) -> InputError:
+    return InputError(
+        f"the formula {one_line(formula, 100)!r} cannot be understood: {why}; write names of "
+        f"columns, numbers, + - * / : ** and the functions {', '.join(FUNCTIONS)}"
+    )
+
+
+def _python_source(formula: str) -> tuple[list[str], str]:
+    """The words of a formula, and Python with a letter and their number in their place."""
+    if len(formula) > LONGEST:
+        raise _refusal(formula, f"it has more than {LONGEST:,} letters")
+    words: list[str] = []
+    source: list[str] = []
+    place = 0
+    for match in TOKEN.finditer(formula):
+        if match.start() != place:
+            break
+        place = match.end()
+        if match["name"] or match["quoted"]:
+            source.append(f"{BARE if match['name'] else QUOTED}{len(words)}")
+            words.append(match["name"] or match["quoted"])
+        else:
+            source.append(SPELLINGS.get(match["other"], match["other"]))
+    if place < len(formula.rstrip(" \t\n")):
+        raise _refusal(formula, f"{formula[place:].lstrip()[0]!r} has no meaning in it")
+    return words, " ".join(source)
 
 
 def _refuse_missing(table: pd.DataFrame, used: Sequence[str]) -> None:

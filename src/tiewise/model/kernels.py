@@ -255,6 +255,35 @@ def pair_negative_hessian(
     return weight, cross, own
 
 
+# Seven nodes of Gauss and Hermite for the standard normal, and their weights.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+@compiled
+def averaged_pair_derivatives(
+    s_first: Floats, s_second: Floats, gap: Floats, sd: Floats, tie: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Derivatives of each row, averaged over normal gaps: means `gap`, standard deviations `sd`.
+
+    The slope by the gap and that by the threshold; minus the second derivatives by the gap (and by
+    the threshold, which is the same) and by both.
+    """
+    by_gap, by_tie = np.zeros(gap.size), np.zeros(gap.size)
+    weight, cross = np.zeros(gap.size), np.zeros(gap.size)
+    for r in range(gap.size):
+        for h in range(_NODES.size):
+            ahead, behind = _margins(gap[r] + sd[r] * _NODES[h], tie)
+            rest_first, rest_second = complement(ahead), complement(behind)
+            first, second = s_first[r] * rest_first, s_second[r] * rest_second
+            up, down = first * (1.0 - rest_first), second * (1.0 - rest_second)
+            by_gap[r] += _WEIGHTS[h] * (first - second)
+            by_tie[r] -= _WEIGHTS[h] * (first + second)
+            weight[r] += _WEIGHTS[h] * (up + down)
+            cross[r] += _WEIGHTS[h] * (down - up)
+    return by_gap, by_tie, weight, cross
+
+
 @compiled
 def laplacian(first: Integers, second: Integers, weight: Floats, size: int) -> Floats:
     """Σ w x xᵀ over pairs, with x = 1 at the first of a pair and −1 at the second."""
@@ -279,4 +308,17 @@ def laplacian_product(first: Integers, second: Integers, weight: Floats, matrix:
             gain[c] += weight[r] * (one[c] - two[c])
         for c in range(matrix.shape[1]):
             loss[c] -= weight[r] * (one[c] - two[c])
+    return out
+
+
+@compiled
+def gap_sd(root: Floats, first: Integers, second: Integers) -> Floats:
+    """Standard deviations of λ_first − λ_second under the covariance rootᵀ root."""
+    columns = np.ascontiguousarray(root.T)
+    out = np.empty(first.size)
+    for r in range(first.size):
+        one, two, total = columns[first[r]], columns[second[r]], 0.0
+        for k in range(columns.shape[1]):
+            total += (one[k] - two[k]) ** 2
+        out[r] = math.sqrt(total)
     return out

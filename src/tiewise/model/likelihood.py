@@ -68,6 +68,14 @@ class PlainHessian:
         return factor.T @ kernels.laplacian_product(self.first, self.second, self.weight, factor)
 
 
+class AveragedDerivatives(NamedTuple):
+    """Slopes of the plain log likelihood, and minus its second derivatives, averaged over gaps."""
+
+    by_quality: Floats
+    by_tie: float
+    hessian: PlainHessian
+
+
 class StrataHessian(NamedTuple):
     """Minus the second derivatives at a point: those between a stratum's three, and with qualities.
 
@@ -181,6 +189,22 @@ class Likelihood:
         if self.ties[0]:
             own += float(self.scale.log_factor_curvature(tie, self.ties[0]))
         return PlainHessian(self.first, self.second, weight, cross, own)
+
+    def averaged_derivatives(
+        self, quality: Floats, tie: float, gap_sd: Floats
+    ) -> AveragedDerivatives:
+        """The plain model's derivatives, each row's gap averaged over a normal distribution."""
+        gap = quality[self.first] - quality[self.second]
+        by_gap, by_tie, weight, cross = kernels.averaged_pair_derivatives(
+            self.successes_first, self.successes_second, gap, gap_sd, tie
+        )
+        slope, own = float(by_tie.sum()), float(weight.sum())
+        if self.ties[0]:
+            slope += float(self.scale.log_factor_slope(tie, self.ties[0]))
+            own += float(self.scale.log_factor_curvature(tie, self.ties[0]))
+        by_quality, by_both = self._by_quality(by_gap)[0], self._by_quality(cross)[0]
+        hessian = PlainHessian(self.first, self.second, weight, by_both, own)
+        return AveragedDerivatives(by_quality, slope, hessian)
 
     def negative_hessian(self, at: LikelihoodArguments) -> StrataHessian:
         """Minus its second derivatives at a point of one chain.

@@ -56,6 +56,18 @@ class Mixture(NamedTuple):
         return out
 
 
+def share_of(tau: ArrayLike) -> Floats:
+    """ρ = 1 / (1 + e^{−τ})."""
+    out: Floats = 0.5 * (1 + np.tanh(np.asarray(tau, float) / 2))
+    return out
+
+
+def log_share_prior(tau: Floats) -> Floats:
+    """Log density of τ where ρ is uniform."""
+    out: Floats = -np.abs(tau) - 2 * np.log1p(np.exp(-np.abs(tau)))
+    return out
+
+
 @dataclass(frozen=True)
 class Network(SpectralPrior):
     """Neighbours are alike: Σ = ρ R + (1 − ρ) I, R = D^{-1/2} e^A D^{-1/2}, D = diag(e^A).

@@ -163,12 +163,12 @@ class LaplaceApproximation(NamedTuple):
 def refit(model: BradleyTerry, before: PlainPreconditioner | None) -> PlainPreconditioner:
     """The preconditioner of more counts; α is estimated again when they have grown by a tenth."""
     if before is None:
-        return build_preconditioner(model)
+        return build_preconditioner(model, rounds=0)
     tenths = np.log([model.counts.comparisons, before.model.counts.comparisons]) // np.log(1.1)
     if tenths[0] == tenths[1]:
         log_alpha = before.warm_start.mode.log_alpha
         model = replace(model, variance=Fixed(float(np.exp(2 * log_alpha))))
-    return build_preconditioner(model, before.warm_start)
+    return build_preconditioner(model, before.warm_start, rounds=0)
 
 
 def laplace_approximation(preconditioner: PlainPreconditioner) -> LaplaceApproximation:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from tiewise.data.files import write_rows
 from tiewise.errors import InputError
-from tiewise.jobs.folder import JOURNAL
+from tiewise.folders import FolderKind, check_contents
+from tiewise.jobs.folder import run_folder
 from tiewise.jobs.journal import Row
 from tiewise.jobs.tables import write_tables
 from tiewise.planning.plan import Plan, Requirement
@@ -18,18 +19,14 @@ from tiewise.planning.sentences import sentences
 
 SIMULATIONS = "simulations.parquet"
 FILES = (SIMULATIONS, "timings.parquet", "plan.csv", "plan.json", "plan.png", "plan.svg")
+KIND = run_folder("a plan", FILES)
 
 
-def check_plan_folder(folder: Path, *, force: bool) -> None:
-    """Make the folder of a plan; refuse one that holds something else, unless `force`."""
+def check_plan_folder(folder: Path, kind: FolderKind, *, force: bool) -> None:
+    """Make the folder of a plan; refuse one that holds something else."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder for the plan (out=)")
-    holds_plan = (folder / JOURNAL).exists()
-    if folder.is_dir() and not holds_plan and any(folder.iterdir()) and not force:
-        raise InputError(
-            f"{folder} is not empty and holds no plan; name another folder (out=), or write into "
-            "it (force=True)"
-        )
+    check_contents(folder, kind, force=force)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -42,10 +39,9 @@ def write_plan(plan: Plan, folder: Path) -> list[Path]:
     from tiewise.plots.canvas import save
 
     write_tables(folder, plan.records, plan.heading(), results=SIMULATIONS)
-    with (folder / "plan.csv").open("w", encoding="utf-8", newline="") as file:
-        sheet = csv.DictWriter(file, list(plan.table[0]), lineterminator="\n")
-        sheet.writeheader()
-        sheet.writerows({key: _csv_cell(value) for key, value in row.items()} for row in plan.table)
+    head = list(plan.table[0])
+    rows = ([_csv_cell(row.get(name)) for name in head] for row in plan.table)
+    write_rows(folder / "plan.csv", head, rows)
     text = json.dumps(plan_dict(plan), indent=2, ensure_ascii=False, allow_nan=False)
     (folder / "plan.json").write_text(text + "\n", encoding="utf-8")
     figure = plan_plot(plan)

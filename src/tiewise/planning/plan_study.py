@@ -9,7 +9,7 @@ from tiewise.jobs.folder import open_journal
 from tiewise.jobs.journal import Journal
 from tiewise.jobs.run import WorkerPool
 from tiewise.planning.design import StudyDesign
-from tiewise.planning.folder import FILES, check_plan_folder, write_plan
+from tiewise.planning.folder import KIND, check_plan_folder, write_plan
 from tiewise.planning.plan import Plan, plan_heading
 from tiewise.planning.search import Search
 from tiewise.progress import Progress, no_progress
@@ -42,7 +42,7 @@ def plan_study(
     if folder is None:
         journal = Journal(None, heading)
     else:
-        journal = open_journal(folder, heading, files=FILES, check=check_plan_folder, force=force)
+        journal = open_journal(folder, heading, kind=KIND, check=check_plan_folder, force=force)
     pool = pool or WorkerPool()
     plan = Search(design, reliability, precision, seed, journal, pool, progress).run()
     if folder is not None:

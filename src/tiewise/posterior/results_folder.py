@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 import pandas as pd
 from xarray import DataTree, open_datatree
 
 from tiewise.data.files import write_csv
+from tiewise.data.json_files import NOTHING, NUMBER, read_json
+from tiewise.data.spreadsheet_cells import restore
 from tiewise.errors import InputError
-from tiewise.folders import atomic_folder
+from tiewise.folders import FolderKind, atomic_folder
 from tiewise.posterior.earlier_versions import centre_posterior, current_model
 from tiewise.posterior.prior_sensitivity import read_sensitivity
 from tiewise.posterior.reliability import reliability_facts
 from tiewise.posterior.summaries import parameters, summarise
 from tiewise.posterior.terms.tables import stored_terms, write_term_tables
 from tiewise.posterior.variables import describe_variables
-from tiewise.text import noun_forms
+from tiewise.text import error_line, noun_forms
 
 if TYPE_CHECKING:
     from tiewise.geo.areas import Areas
@@ -33,6 +36,25 @@ FILES = (
     "coefficients.csv", "covariates.csv", "contrasts.csv", "judge-terms.csv",
 )  # fmt: skip
 """Names of the files that belong to the results, besides plots, and are replaced together."""
+WAY_OUT = "correct it, or fit again"
+FACTS = {
+    "engine": str, "exact": bool, "kind": str, "settings": dict, "engine_facts": dict,
+    "seed": int, "draws": int, "chains": int, "items": int, "comparisons": int, "ties": int,
+    "ties_left_out": int, "skips": int, "judges": (int, NOTHING), "seconds": {"total": NUMBER},
+    "ess_min": (NUMBER, NOTHING), "rhat_max": (NUMBER, NOTHING), "reliability": dict,
+    "ess_cause": str, "ess_target": int, "rounds": int, "thin": int, "warnings": [str],
+    "cannot_say": str, "verdict": {"level": str, "text": str, "headline": bool, "top": int},
+    "prior_sensitivity": dict, "model": dict, "terms": dict, "left_out": dict, "digest": str,
+    "version": str,
+}  # fmt: skip
+"""The types of what is in `fit.json`."""
+REQUIRED_FACTS = (
+    "engine", "exact", "kind", "seed", "draws", "chains", "items", "comparisons", "ties", "skips",
+    "judges", "ess_min", "rhat_max", "warnings", "model", "version",
+)  # fmt: skip
+KIND = FolderKind(
+    "results of `tiewise fit`", FILES, {"posterior.nc": (b"\x89HDF",), "fit.json": (b"{",)}
+)
 
 
 @dataclass(frozen=True)
@@ -72,10 +94,19 @@ class Results:
     @cached_property
     def items(self) -> pd.DataFrame:
         """The table in `items.csv`."""
-        # An item may be called NA: only the numbers can be missing, and then they are empty.
-        table = pd.read_csv(self.folder / "items.csv", dtype=str, keep_default_na=False)
-        numbers = table.columns.drop(["item", "name"])
-        return table.assign(**{column: pd.to_numeric(table[column]) for column in numbers})
+        with _as_written(self.folder / "items.csv") as path:
+            # An item may be called NA: only the numbers can be missing, and then they are empty.
+            table = pd.read_csv(path, dtype=str, keep_default_na=False)
+            texts = {column: table[column].map(restore) for column in ("item", "name")}
+            numbers = table.columns.drop([*texts])
+            figures = {column: pd.to_numeric(table[column]) for column in numbers}
+        return table.assign(**texts, **figures)
+
+    @cached_property
+    def parameters(self) -> pd.DataFrame:
+        """The table in `parameters.csv`, by the name of the parameter."""
+        with _as_written(self.folder / "parameters.csv") as path:
+            return pd.read_csv(path, index_col="parameter")
 
     @cached_property
     def areas(self) -> Areas | None:
@@ -154,14 +185,14 @@ def write_results_folder(
 
     `finish` may add to it, such as a report (`write_report`), before it is moved to `out`. Of few
     items `wording.top` is lowered to one less than there are. `replaces` names further files that
-    belong to the results, such as plots: with `force`, old ones are not carried over.
+    belong to the results, such as plots: with `force`, old ones are removed.
     """
     wording = wording or Wording()
     # Everybody is among the top of as many as there are.
     items = tree["posterior/quality"].sizes["item"]
     wording = replace(wording, top=min(wording.top, max(items - 1, 1)))
     facts = fit_facts(tree, read_seconds=read_seconds)
-    with atomic_folder(Path(out), force=force, replaces=(*FILES, *replaces)) as folder:
+    with atomic_folder(Path(out), KIND.with_files(replaces), force=force) as folder:
         table = summarise(tree, wording.top)
         write_csv(table, folder / "items.csv")
         parameters(tree).to_csv(folder / "parameters.csv", lineterminator="\n")
@@ -187,28 +218,32 @@ def read_results(folder: str | Path) -> Results:
             f"{place} is not a results folder: {', '.join(missing)} not found; "
             "make one with `tiewise fit`"
         )
-    known = {field.name for field in fields(Wording)}
-    values = _read_json(place / "study.json")
+    known = get_type_hints(Wording)
+    values = read_json(place / "study.json", known, way_out=WAY_OUT)
     wording = Wording(**{key: value for key, value in values.items() if key in known})
-    facts = _read_json(place / "fit.json")
-    facts["model"] = current_model(facts["model"])
+    if wording.top < 1:
+        raise InputError(f"{place / 'study.json'}: top is {wording.top}, not 1 or more; {WAY_OUT}")
+    facts = read_json(place / "fit.json", FACTS, required=REQUIRED_FACTS, way_out=WAY_OUT)
+    with _as_written(place / "fit.json"):
+        facts["model"] = current_model(facts["model"])
     try:
         tree = open_datatree(place / "posterior.nc", engine="h5netcdf")
-    except (OSError, ValueError) as error:
+        centre_posterior(tree)
+        tree.attrs["model"] = json.dumps(current_model(json.loads(tree.attrs["model"])))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{place / 'posterior.nc'} cannot be read; fit again") from error
-    centre_posterior(tree)
-    tree.attrs["model"] = json.dumps(current_model(json.loads(tree.attrs["model"])))
     return Results(place, tree, wording, facts)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+@contextmanager
+def _as_written(path: Path) -> Iterator[Path]:
+    """A file of the results; where it is not as a fit writes it, that is said in one line."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error}); correct it, or fit again") from error
-    if not isinstance(values, dict):
-        raise InputError(f"{path} holds no names and values in braces; correct it, or fit again")
-    return values
+        yield path
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} is not as a fit writes it ({error_line(error)}); {WAY_OUT}"
+        ) from None
 
 
 def _write_json(path: Path, value: Any) -> None:

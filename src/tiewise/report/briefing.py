@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiewise.errors import InputError, InputWarning
+from tiewise.folders import check_output_file
 from tiewise.posterior.results_folder import Results
 from tiewise.report.briefing_values import template_values
 from tiewise.text import one_line
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 TITLE, ORGANISATION, CONTACT = 120, 100, 160  # letters at most
 MOST_CONTACTS = 6
+KEYWORD = b"Tiewise briefing"
+"""What our template writes into every briefing."""
 
 
 def write_briefing(
@@ -44,7 +47,10 @@ def write_briefing(
     Words that are not given are those of the study; without a title, the question is the title.
     """
     place = Path(out) if out is not None else results.folder / "briefing.pdf"
-    _refuse(place, ".pdf", force=force)
+    _refuse(place, ".pdf")
+    # In a results folder it is ours by its name.
+    keyword = KEYWORD if out is not None else b""
+    check_output_file(place, "a briefing of ours", [b"%PDF-"], force=force, text=keyword)
     if len(contacts) > MOST_CONTACTS:
         raise InputError(f"{len(contacts)} contacts do not fit; give {MOST_CONTACTS} at most")
     options = {"question": question, "higher": higher, "lower": lower, "noun": noun}
@@ -65,20 +71,21 @@ def write_briefing(
 def write_template(out: str | Path, *, force: bool = False) -> Path:
     """Write the template to a file, to be edited and given to `write_briefing`."""
     place = Path(out)
-    _refuse(place, ".typ", force=force)
+    _refuse(place, ".typ")
     with _template(None) as ours:
-        _write(place, ours.read_bytes())
+        content = ours.read_bytes()
+    starts = [content.partition(b"\n")[0]]
+    check_output_file(place, "a template of ours", starts, force=force)
+    _write(place, content)
     return place
 
 
-def _refuse(place: Path, ending: str, *, force: bool) -> None:
+def _refuse(place: Path, ending: str) -> None:
     """Refuse before any work what could not be written."""
     if place.is_dir():
         raise InputError(f"{place} is a folder; name a file in it, ending in {ending} (out=)")
     if place.suffix.lower() != ending:
         raise InputError(f"{place} does not end in {ending}; name it so (out=)")
-    if place.exists() and not force:
-        raise InputError(f"{place} is there; name another (out=), or overwrite it (force=True)")
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from tiewise.criticism.predictive_checks import checks_table, results_checks
 from tiewise.criticism.verdict import PART_TITLES, results_verdict
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
+from tiewise.folders import refuse_study
 from tiewise.plots import PLOT_FILES
 from tiewise.plots.canvas import save
 from tiewise.plots.catalogue import available_plots
@@ -127,6 +128,7 @@ def _moved_into(folder: Path, *, whole: bool = True) -> Iterator[Path]:
 
     A `whole` report replaces every picture there was.
     """
+    refuse_study(folder)
     try:
         new = Path(tempfile.mkdtemp(prefix=".report.", dir=folder))
         try:

@@ -10,7 +10,6 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from tiewise.model.prior_sets import prior_set, prior_set_name
 from tiewise.model.quality_priors import describe_quality_prior
@@ -243,7 +242,7 @@ def _scalar_prior(results: Results, name: str) -> dict[str, Any]:
 
 def _held_tie(results: Results) -> dict[str, Any]:
     """The prior of δ of an engine with priors of its own: its own, unless δ was held."""
-    row = pd.read_csv(results.folder / "parameters.csv", index_col="parameter").loc["tie"]
+    row = results.parameters.loc["tie"]
     if not np.isclose(row["sd"], 0):
         return {"kind": "engine"}
     held = float(f"{row['mean']:g}")

@@ -131,7 +131,7 @@ def _term_sentences(results: Results) -> list[str]:
 
 
 def _parameter_sentences(results: Results) -> list[str]:
-    table = pd.read_csv(results.folder / "parameters.csv", index_col="parameter")
+    table = results.parameters
     tie, variance = (table.T[name] for name in ("tie", "variance"))
     sentences = [no_threshold(results)]
     if tie["mean"] > 0:

@@ -10,6 +10,9 @@ from tiewise.study.connection import now
 from tiewise.study.schema import audit_log, researchers
 from tiewise.study.values import Researcher
 
+JUDGE_ACTIONS = ("exclude judge", "include judge")
+"""Actions whose reasons are remarks about judges."""
+
 
 def log_action(
     connection: Connection, by: Researcher | None, what: str, about: str, why: str = ""

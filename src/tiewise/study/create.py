@@ -15,6 +15,10 @@ from string import Template
 from tiewise.data.text_columns import is_missing, tidied_ids
 from tiewise.errors import InputError, InputWarning
 from tiewise.geo.areas import Areas
+from tiewise.study.access.database_faults import damage
+from tiewise.study.connection import now
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.retention.reminder import reminder
 from tiewise.study.settings import PRIORS, problems, read_toml
 from tiewise.study.study import Item, Study, read_items, write_items
 
@@ -152,9 +156,24 @@ def check_study(folder: str | Path, url: str | None = None) -> list[str]:
     if not faults and (url or (place / "study.db").exists()):
         study = Study.open(place)
         store = study.store(url)
-        faults += study.changed_meaning(store)
+        with store.reading() as connection:
+            faults += damage(connection)
+        if not faults:
+            faults += [*study.changed_meaning(store), *_overdue_erasure(study, store)]
         store.close()
     return faults
+
+
+def _overdue_erasure(study: Study, store: JudgeStore) -> Iterator[str]:
+    """An erasure that is overdue is a fault; one that is due soon, a warning."""
+    due = reminder(study.settings, store, now().date())
+    if due is None:
+        return
+    sentence = f"study.kept_until: {due.text} Erase them with `tiewise erase {study.folder}`"
+    if due.overdue:
+        yield sentence
+    else:
+        warnings.warn(sentence, InputWarning, stacklevel=4)
 
 
 def study_priors(folder: str | Path, url: str | None = None) -> str:

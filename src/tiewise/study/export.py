@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from tiewise.data.about_table import about_path, write_about
 from tiewise.data.answers import ANSWERS, CODE_OF_STORED, CODE_OF_WORD
 from tiewise.data.comparisons import Comparisons, read_comparisons
+from tiewise.data.files import write_rows
 from tiewise.errors import InputError, InputWarning
+from tiewise.folders import begins_with, refuse_study
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, write_items
@@ -57,26 +58,45 @@ def _moment(at: datetime | None) -> str:
     return "" if at is None else at.isoformat(timespec="milliseconds")
 
 
-def export(study: Study, store: JudgeStore, out: str | Path) -> list[Path]:
+def export(study: Study, store: JudgeStore, out: str | Path, *, raw: bool = False) -> list[Path]:
     """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv.
 
     comparisons.about.json says whether ties were offered; `tiewise fit` reads it beside the table.
+    Texts that a spreadsheet would run are defused, unless `raw`. Only an earlier export is
+    overwritten.
     """
     names = (*_tables(study, store), ITEMS, ABOUT)
-    return [export_one(study, store, name, out) for name in names]
+    _refuse_foreign(Path(out), names)
+    return [export_one(study, store, name, out, raw=raw) for name in names]
 
 
-def export_one(study: Study, store: JudgeStore, name: str, out: str | Path) -> Path:
+def export_one(
+    study: Study, store: JudgeStore, name: str, out: str | Path, *, raw: bool = False
+) -> Path:
     """Write one of the files of `export`."""
     path = Path(out) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if name == ITEMS:
-        write_items(study.items.values(), path)
+        write_items(study.items.values(), path, raw=raw)
     elif name == ABOUT:
-        write_about(path.with_name(COMPARISONS), ties_offered=study.settings.answers.ties)
+        ties = study.settings.answers.ties
+        write_about(path.with_name(COMPARISONS), ties_offered=ties, raw=raw)
     else:
-        _write(path, *_tables(study, store)[name])
+        write_rows(path, *_tables(study, store)[name], raw=raw)
     return path
+
+
+def _refuse_foreign(out: Path, names: Sequence[str]) -> None:
+    """Refuse a folder where something other than an export would be overwritten."""
+    refuse_study(out)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; name a folder (out=)")
+    there = [name for name in names if (out / name).exists()]
+    if there and not begins_with(out / COMPARISONS, [",".join(COLUMNS[:7]).encode()]):
+        raise InputError(
+            f"{out} holds {there[0]} and is no export, so that it is not overwritten; name another "
+            "folder (out=)"
+        )
 
 
 def _tables(
@@ -120,26 +140,6 @@ def _judges(store: JudgeStore, fields: Sequence[str]) -> Iterator[list[Any]]:
             _moment(row["withdrawn"]), row["judgements"], "; ".join(groups.get(row["id"], ())),
             excluded.get(row["id"], ""), *(mine.get(name, "") for name in fields),
         ]  # fmt: skip
-
-
-def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    beside = path.with_name(f".{path.name}.new")
-    with beside.open("w", encoding="utf-8", newline="") as file:
-        sheet = csv.writer(file, lineterminator="\n")
-        sheet.writerow(head)
-        sheet.writerows(rows)
-    beside.replace(path)
-
-
-def back_up(study: Study, store: JudgeStore, out: str | Path | None = None) -> Path:
-    """Copy the database to a file; by default to one in `backups`, named after the moment."""
-    moment = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
-    path = Path(out) if out else study.folder / "backups" / f"study-{moment}.db"
-    if path.exists():
-        raise InputError(f"{path} is there already, and is not overwritten; name another file")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    store.back_up(str(path))
-    return path
 
 
 def comparisons(store: JudgeStore) -> Comparisons:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, select
 
 from tiewise.study.schema import judgements, judges, known_groups, offers, undone
 
@@ -13,6 +13,12 @@ _OPEN = offers.c.closed.is_(None)
 
 JUDGE = select(judges.c.id, judges.c.language, judges.c.consent, judges.c.chose).where(
     judges.c.secret == bindparam("digest"), judges.c.withdrawn.is_(None)
+)
+# Actions of one judge wait for each other here, and for the foreign keys of what names them.
+LOCK_JUDGE = (
+    select(judges.c.withdrawn, judges.c.invite)
+    .where(judges.c.id == bindparam("judge_id"))
+    .with_for_update()
 )
 KNOWN_GROUPS = (
     select(known_groups.c.group)
@@ -30,17 +36,24 @@ SET_ASIDE = offers.update().where(_MINE, _OPEN).values(closed=bindparam("at"))
 ADD_JUDGEMENT = judgements.insert()
 ADD_UNDONE = undone.insert()
 
+# Not an outer join and IS NULL: PostgreSQL thinks that leaves few of all judgements, and begins
+# with them in place of the judge's own.
+_STANDS = ~select(undone.c.judgement).where(undone.c.judgement == judgements.c.id).exists()
 HISTORY = (
     select(
         offers.c.left, offers.c.right, offers.c.kind, judgements.c.outcome,
         judgements.c.id.label("judgement"),
     )
     .join(judgements, judgements.c.offer == offers.c.id)
-    # Not an outer join and IS NULL: PostgreSQL thinks that leaves few of all judgements, and begins
-    # with them in place of the judge's own.
-    .where(_MINE, ~select(undone.c.judgement).where(undone.c.judgement == judgements.c.id).exists())
+    .where(_MINE, _STANDS)
     .order_by(judgements.c.id)
 )  # fmt: skip
+PROGRESS = (
+    select(offers.c.kind, judgements.c.outcome, func.count())
+    .join(judgements, judgements.c.offer == offers.c.id)
+    .where(_MINE, _STANDS)
+    .group_by(offers.c.kind, judgements.c.outcome)
+)
 
 
 def all_judgements() -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, func, select
 from sqlalchemy.exc import IntegrityError
@@ -26,6 +26,13 @@ from tiewise.study.schema import (
     undone,
 )
 from tiewise.study.values import History, Judge, JudgeProgress, Kind, NewJudge, Offer, PastAnswer
+from tiewise.study.withdrawal import erase_judge
+
+Value = TypeVar("Value")
+
+
+class JudgeWithdrawn(Exception):
+    """The judge withdrew, perhaps a moment ago: nothing more is stored of them."""
 
 
 class JudgeStore(Database):
@@ -63,19 +70,22 @@ class JudgeStore(Database):
             "id": judge.id, "secret": digest(secret), "language": language,
             "consent": consent, "consented": now(), "chose": False,
         }  # fmt: skip
+        answers = [{"judge": judge.id, "field": f, "value": v} for f, v in about.items()]
+
+        def add(connection: Connection) -> bool:
+            if code is not None:
+                row["invite"] = _free_invite(connection, code)
+                if row["invite"] is None:
+                    return False
+            connection.execute(judges.insert().values(row))
+            if answers:
+                connection.execute(signup_answers.insert(), answers)
+            return True
+
         try:
-            with self.writing() as connection:
-                if code is not None:
-                    row["invite"] = _free_invite(connection, code)
-                    if row["invite"] is None:
-                        return None
-                connection.execute(judges.insert().values(row))
-                answers = [{"judge": judge.id, "field": f, "value": v} for f, v in about.items()]
-                if answers:
-                    connection.execute(signup_answers.insert(), answers)
+            return NewJudge(judge, secret) if self.transaction(add) else None
         except IntegrityError:  # two came with one code at once, or one came twice
             return None
-        return NewJudge(judge, secret)
 
     def judge(self, secret: str) -> Judge | None:
         """The judge whose personal link holds this secret, unless they withdrew."""
@@ -83,18 +93,30 @@ class JudgeStore(Database):
             row = connection.execute(judge_queries.JUDGE, {"digest": digest(secret)}).first()
         return None if row is None else Judge(*row)
 
+    def _for_judge(self, judge: Judge, work: Callable[[Connection], Value]) -> Value:
+        """The result of `work` in a transaction that no other of this judge runs beside.
+
+        JudgeWithdrawn is raised in place of it where the judge is none any more.
+        """
+
+        def locked(connection: Connection) -> Value:
+            if not _lock(connection, judge):
+                raise JudgeWithdrawn
+            return work(connection)
+
+        return self.transaction(locked)
+
+    def _update_judge(self, judge: Judge, **values: Any) -> None:
+        query = judges.update().where(judges.c.id == judge.id).values(values)
+        self._for_judge(judge, lambda connection: connection.execute(query))
+
     def record_consent(self, judge: Judge, version: str) -> None:
         """The judge consents to another version of the text."""
-        with self.writing() as connection:
-            mine = judges.c.id == judge.id
-            agreed = {"consent": version, "consented": now()}
-            connection.execute(judges.update().where(mine).values(agreed))
+        self._update_judge(judge, consent=version, consented=now())
 
     def set_language(self, judge: Judge, language: str) -> None:
         """The judge goes on in another language."""
-        with self.writing() as connection:
-            mine = judges.c.id == judge.id
-            connection.execute(judges.update().where(mine).values(language=language))
+        self._update_judge(judge, language=language)
 
     def set_groups(self, judge: Judge, groups: Iterable[str]) -> None:
         """The groups that a judge knows, in place of those said before.
@@ -102,7 +124,8 @@ class JudgeStore(Database):
         Where they change, the pair that is open is set aside: it may be of groups not known now.
         """
         rows = [{"judge": judge.id, "group": group} for group in sorted(set(groups))]
-        with self.writing() as connection:
+
+        def replace(connection: Connection) -> None:
             before = connection.scalars(judge_queries.KNOWN_GROUPS, {"judge_id": judge.id})
             if set(before) != {row["group"] for row in rows}:
                 _set_aside(connection, judge)
@@ -112,59 +135,55 @@ class JudgeStore(Database):
             mine = judges.c.id == judge.id
             connection.execute(judges.update().where(mine).values(chose=True))
 
+        self._for_judge(judge, replace)
+
     def groups_of(self, judge: Judge) -> tuple[str, ...]:
         """The groups that a judge knows."""
         with self.reading() as connection:
             return tuple(connection.scalars(judge_queries.KNOWN_GROUPS, {"judge_id": judge.id}))
 
     def withdraw(self, judge: Judge, *, judgements_too: bool) -> int:
-        """Erase what a judge said of themselves, and their judgements if they ask; how many."""
-        with self.writing() as connection:
-            gone = _erase_judgements(connection, judge) if judgements_too else 0
-            connection.execute(signup_answers.delete().where(signup_answers.c.judge == judge.id))
-            connection.execute(known_groups.delete().where(known_groups.c.judge == judge.id))
-            row = {"judge": judge.id, "at": now(), "judgements": gone}
-            connection.execute(erasures.insert().values(row))
-            mine = judges.c.id == judge.id
-            # The secret goes too: the link leads nowhere from here on.
-            lost = {"withdrawn": now(), "secret": digest(secrets.token_hex(16))}
-            connection.execute(judges.update().where(mine).values(lost))
-        return gone
+        """Erase what a judge said of themselves, and their judgements if they ask; how many.
+
+        Asked twice, the second finds nothing more to erase, or the judgements that the first left.
+        """
+        return self.transaction(
+            lambda connection: erase_judge(connection, judge, judgements_too=judgements_too)
+        )
 
     # Pairs.
 
     def open_offer(self, judge: Judge) -> Offer | None:
         """The pair that is before a judge."""
         with self.reading() as connection:
-            row = connection.execute(judge_queries.OPEN_OFFER, {"judge_id": judge.id}).first()
-        return None if row is None else Offer(row.id, row.left, row.right, Kind(row.kind))
+            return _open_offer(connection, judge)
 
     def offer(self, judge: Judge, pick: OrderedPair, kind: Kind) -> Offer:
         """Put a pair before a judge; where another worker was quicker, theirs stands."""
-        try:
-            with self.writing() as connection:
-                return _put(connection, judge, pick.left, pick.right, kind)
-        except IntegrityError:
-            there = self.open_offer(judge)
-            if there is None:  # answered in the same moment: ours is as good as any
-                return self.offer(judge, pick, kind)
-            return there
+
+        def put(connection: Connection) -> Offer:
+            there = _open_offer(connection, judge)
+            return there or _put(connection, judge, pick.left, pick.right, kind)
+
+        return self._for_judge(judge, put)
 
     def answer(self, judge: Judge, offer: int, answer: int) -> bool:
         """Store the code of an answer; False where the offer is not open to this judge."""
         at = now()
         which = {"offer_id": offer, "judge_id": judge.id, "at": at}
-        with self.writing() as connection:
+        row = {"offer": offer, "outcome": ANSWERS[answer].stored, "answered": at}
+
+        def add(connection: Connection) -> bool:
             if connection.execute(judge_queries.CLOSE_OFFER, which).rowcount != 1:
                 return False
-            row = {"offer": offer, "outcome": ANSWERS[answer].stored, "answered": at}
             connection.execute(judge_queries.ADD_JUDGEMENT, row)
-        return True
+            return True
+
+        return self._for_judge(judge, add)
 
     def set_aside(self, judge: Judge) -> None:
         """Close the pair that is before a judge, unanswered."""
-        with self.writing() as connection:
-            _set_aside(connection, judge)
+        self._for_judge(judge, lambda connection: _set_aside(connection, judge))
 
     def undo(self, judge: Judge, *, of: int | None = None) -> Offer | None:
         """Take back the last answer and put its pair before the judge again; None if there is none.
@@ -173,18 +192,18 @@ class JudgeStore(Database):
         answers there were: where there are more or fewer, somebody clicked twice, and once is
         enough.
         """
-        try:
-            with self.writing() as connection:
-                answers = connection.execute(judge_queries.HISTORY, {"judge_id": judge.id}).all()
-                if not answers or of not in (None, len(answers)):
-                    return None
-                last = answers[-1]
-                taken = {"judgement": last.judgement, "at": now()}
-                connection.execute(judge_queries.ADD_UNDONE, taken)
-                _set_aside(connection, judge)
-                return _put(connection, judge, last.left, last.right, Kind(last.kind))
-        except IntegrityError:  # another worker was quicker
-            return self.open_offer(judge)
+
+        def take_back(connection: Connection) -> Offer | None:
+            answers = connection.execute(judge_queries.HISTORY, {"judge_id": judge.id}).all()
+            if not answers or of not in (None, len(answers)):
+                return None
+            last = answers[-1]
+            taken = {"judgement": last.judgement, "at": now()}
+            connection.execute(judge_queries.ADD_UNDONE, taken)
+            _set_aside(connection, judge)
+            return _put(connection, judge, last.left, last.right, Kind(last.kind))
+
+        return self._for_judge(judge, take_back)
 
     def history(self, judge: Judge) -> History:
         """What a judge has answered and not taken back."""
@@ -194,7 +213,11 @@ class JudgeStore(Database):
 
     def progress(self, judge: Judge) -> JudgeProgress:
         """How far a judge is."""
-        return self.history(judge).progress
+        with self.reading() as connection:
+            rows = connection.execute(judge_queries.PROGRESS, {"judge_id": judge.id}).all()
+        return JudgeProgress.from_counts(
+            (kind, CODE_OF_STORED[outcome], number) for kind, outcome, number in rows
+        )
 
     # What the answers mean.
 
@@ -203,6 +226,12 @@ class JudgeStore(Database):
 
         While there is no answer yet, the current meaning is kept as the one that counts.
         """
+        try:
+            return self._agreed_meaning(current)
+        except IntegrityError:  # another worker stored it first
+            return self._agreed_meaning(current)
+
+    def _agreed_meaning(self, current: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         with self.writing() as connection:
             if connection.scalar(select(judgements.c.id).limit(1)) is None:
                 connection.execute(meanings.delete())
@@ -311,6 +340,11 @@ def _past_answer(row: Any) -> PastAnswer:
     return PastAnswer(row.left, row.right, row.kind, CODE_OF_STORED[row.outcome])
 
 
+def _open_offer(connection: Connection, judge: Judge) -> Offer | None:
+    row = connection.execute(judge_queries.OPEN_OFFER, {"judge_id": judge.id}).first()
+    return None if row is None else Offer(row.id, row.left, row.right, Kind(row.kind))
+
+
 def _set_aside(connection: Connection, judge: Judge) -> None:
     connection.execute(judge_queries.SET_ASIDE, {"judge_id": judge.id, "at": now()})
 
@@ -322,10 +356,7 @@ def _put(connection: Connection, judge: Judge, left: str, right: str, kind: Kind
     return Offer(made[0], left, right, kind)
 
 
-def _erase_judgements(connection: Connection, judge: Judge) -> int:
-    mine = select(offers.c.id).where(offers.c.judge == judge.id)
-    theirs = select(judgements.c.id).where(judgements.c.offer.in_(mine))
-    connection.execute(undone.delete().where(undone.c.judgement.in_(theirs)))
-    gone = connection.execute(judgements.delete().where(judgements.c.offer.in_(mine))).rowcount
-    connection.execute(offers.delete().where(offers.c.judge == judge.id))
-    return gone
+def _lock(connection: Connection, judge: Judge) -> bool:
+    """Have other actions of a judge wait for this one; False where they have withdrawn."""
+    row = connection.execute(judge_queries.LOCK_JUDGE, {"judge_id": judge.id}).first()
+    return row is not None and row.withdrawn is None

@@ -19,11 +19,13 @@ from tiewise.study.connection import digest, now
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.schema import (
     audit_log,
+    devices,
     exclusions,
     judges,
     phases,
     researchers,
     sessions,
+    sign_in_attempts,
     tokens,
 )
 from tiewise.study.values import Phase, Researcher, TokenPurpose
@@ -104,6 +106,7 @@ class ResearcherStore:
             for table in (sessions, tokens):
                 theirs = (table.c.researcher == there.id, table.c.ended.is_(None))
                 connection.execute(table.update().where(*theirs).values(ended=now()))
+            connection.execute(devices.delete().where(devices.c.researcher == there.id))
             log_action(connection, by, "remove researcher", name)
         return True
 
@@ -131,7 +134,10 @@ class ResearcherStore:
     def sign_in(self, researcher: Researcher) -> str:
         """Begin a session; its secret, which is kept nowhere else."""
         secret = secrets.token_hex(16)
-        row = {"secret": digest(secret), "researcher": researcher.id, "begun": now(), "seen": now()}
+        row = {
+            "secret": digest(secret), "researcher": researcher.id, "begun": now(), "seen": now(),
+            "may_reset": researcher.may_reset,
+        }  # fmt: skip
         with self._store.writing() as connection:
             connection.execute(sessions.insert().values(row))
             log_action(connection, researcher, "sign in", researcher.name)
@@ -141,7 +147,7 @@ class ResearcherStore:
         """Whose session this is, if it has not ended or grown too old."""
         at = now()
         query = (
-            _RESEARCHERS.add_columns(sessions.c.seen)
+            _RESEARCHERS.add_columns(sessions.c.seen, sessions.c.may_reset)
             .join(sessions, sessions.c.researcher == researchers.c.id)
             .where(sessions.c.secret == digest(secret), *_is_open(at))
         )
@@ -154,7 +160,9 @@ class ResearcherStore:
             with self._store.writing() as connection:
                 mine = sessions.c.secret == digest(secret)
                 connection.execute(sessions.update().where(mine).values(seen=at))
-        return _researcher(row)
+                over = sign_in_attempts.c.until <= at
+                connection.execute(sign_in_attempts.delete().where(over))
+        return _researcher(row)._replace(may_reset=row.may_reset)
 
     def sign_out(self, secret: str) -> None:
         """End a session."""
@@ -163,7 +171,10 @@ class ResearcherStore:
             connection.execute(sessions.update().where(mine).values(ended=now()))
 
     def sign_out_others(self, researcher: Researcher, secret: str) -> None:
-        """End every session of a researcher but this one, and their links that nobody used."""
+        """End every session of a researcher but this one, and their links that nobody used.
+
+        This one resets no password from now on.
+        """
         with self._store.writing() as connection:
             for table in (sessions, tokens):
                 others = (
@@ -171,6 +182,8 @@ class ResearcherStore:
                     table.c.ended.is_(None),
                 )  # fmt: skip
                 connection.execute(table.update().where(*others).values(ended=now()))
+            this = sessions.c.secret == digest(secret)
+            connection.execute(sessions.update().where(this).values(may_reset=False))
 
     # Tokens.
 
@@ -190,6 +203,7 @@ class ResearcherStore:
             "secret": digest(secret), "opens": purpose.value, "label": label, "made": now(),
             "researcher": researcher.id if researcher else None,
             "until": now() + ends if ends else None,
+            "may_reset": researcher is not None and (by is None or by.id != researcher.id),
         }  # fmt: skip
         with self._store.writing() as connection:
             connection.execute(tokens.insert().values(row))
@@ -216,7 +230,7 @@ class ResearcherStore:
             if connection.execute(tokens.update().where(*mine).values(ended=now())).rowcount != 1:
                 return None
             who = connection.execute(_RESEARCHERS.where(researchers.c.id == row.researcher)).first()
-        return None if who is None else _researcher(who)
+        return None if who is None else _researcher(who)._replace(may_reset=row.may_reset)
 
     def tokens(self, purpose: TokenPurpose) -> list[RowMapping]:
         """The tokens for a purpose that are still valid: id, label, made, until."""
@@ -352,6 +366,6 @@ def _is_valid() -> tuple[Any, ...]:
 
 
 def _token(secret: str, purpose: TokenPurpose) -> Any:
-    return select(tokens.c.id, tokens.c.researcher).where(
+    return select(tokens.c.id, tokens.c.researcher, tokens.c.may_reset).where(
         tokens.c.secret == digest(secret), tokens.c.opens == purpose.value, *_is_valid()
     )

@@ -27,6 +27,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    false,
     text,
 )
 from sqlalchemy.exc import OperationalError, ProgrammingError
@@ -34,6 +35,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 metadata = MetaData()
 MIGRATIONS = Path(__file__).parent / "migrations"
 REVISION = text("SELECT version_num FROM alembic_version")
+MIGRATION_LOCK = text("SELECT pg_advisory_xact_lock(7429830614)")
 
 
 class Utc(TypeDecorator[datetime]):
@@ -157,6 +159,24 @@ sessions = Table(
     Column("begun", Utc, nullable=False),
     Column("seen", Utc, nullable=False),
     Column("ended", Utc),
+    # Begun with a one-time link of somebody else: a forgotten password may be replaced.
+    Column("may_reset", Boolean, nullable=False, server_default=false()),
+)  # fmt: skip
+
+# Browsers that researchers have signed in with; strangers cannot lock these out.
+devices = Table(
+    "devices", metadata,
+    Column("secret", String(64), primary_key=True),
+    Column("researcher", ForeignKey("researchers.id"), primary_key=True),
+    Column("seen", Utc, nullable=False),
+)  # fmt: skip
+
+# How often a password was tried by whom, as a digest, until that is forgotten.
+sign_in_attempts = Table(
+    "sign_in_attempts", metadata,
+    Column("sender", String(64), primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("until", Utc, nullable=False),
 )  # fmt: skip
 
 # Tokens: to sign in once, for a shared map, for the interface for programs.
@@ -170,6 +190,7 @@ tokens = Table(
     Column("made", Utc, nullable=False),
     Column("until", Utc),
     Column("ended", Utc),
+    Column("may_reset", Boolean, nullable=False, server_default=false()),
 )  # fmt: skip
 
 # The audit log: what researchers did. Rows are only ever added.
@@ -228,12 +249,13 @@ leases = Table(
 )  # fmt: skip
 
 
-def needs_migration(connection: Connection) -> bool:
-    """Whether a database is empty or of another version; one query, and Alembic is not loaded."""
+def current_revision(connection: Connection) -> str | None:
+    """The revision of a database, None for an empty one; Alembic is not loaded."""
     try:
-        return bool(connection.scalar(REVISION) != newest_revision())
+        revision: str | None = connection.scalar(REVISION)
     except (OperationalError, ProgrammingError):  # there is no such table yet
-        return True
+        return None
+    return revision
 
 
 @cache
@@ -250,4 +272,6 @@ def migrate(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
+    if connection.dialect.name == "postgresql":  # whoever comes second has nothing left to do
+        connection.execute(MIGRATION_LOCK)
     command.upgrade(config, "head")

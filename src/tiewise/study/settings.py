@@ -5,15 +5,19 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
+from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from tiewise.errors import InputError
 from tiewise.pairing import POLICIES
 from tiewise.pairing.policies import load_policy
+from tiewise.text import one_line
 
+MOST_BYTES = 8 << 20
 LANGUAGES = ("en", "ar")
 FIELD_KINDS = ("text", "number", "choice")
 PRIORS = ("default", "paper")
@@ -46,6 +50,9 @@ class StudySettings:
     """Share of the differences that is to be known before it is enough."""
     languages: tuple[str, ...] = ("en",)
     kept: str = ""
+    """How long the data are kept, in a sentence for judges."""
+    kept_until: date | None = None
+    """The day by which they are erased."""
     welcome: str = ""
 
 
@@ -176,8 +183,12 @@ def read_settings(path: Path) -> Settings:
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file."""
     try:
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MiB; is it the right file?")
         with path.open("rb") as file:
             return tomllib.load(file)
+    except InputError:
+        raise
     except FileNotFoundError:
         raise InputError(
             f"{path.parent} is no study: it has no {path.name}; make one with `tiewise new`"
@@ -186,9 +197,12 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path.parent} is a file, and a study is a folder; make one with `tiewise new`"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); ask its owner") from None
+    except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{path} is not TOML ({error}); text stands in quotes, and a # begins a remark"
+            f"{path} is not TOML ({one_line(str(error), 200)}); text stands in quotes, and a # "
+            "begins a remark"
         ) from error
 
 
@@ -225,17 +239,19 @@ def _value_type_problems(hint: Any, value: Any, at: str) -> Iterator[Problem]:
         if isinstance(value, Mapping):
             yield from _type_problems(hint, value, f"{at}.")
         else:
-            yield Problem(at, f"a table [{at}] was expected, not {value!r}")
+            yield Problem(at, f"a table [{at}] was expected, not {_short(value)}")
     elif get_origin(hint) is tuple:
         if not isinstance(value, list):
-            yield Problem(at, f"a list in [brackets] was expected, not {value!r}")
+            yield Problem(at, f"a list in [brackets] was expected, not {_short(value)}")
             return
         for k, part in enumerate(value):
             yield from _value_type_problems(get_args(hint)[0], part, f"{at}[{k + 1}]")
+    elif get_origin(hint) is UnionType:  # a kind, or nothing
+        yield from _value_type_problems(get_args(hint)[0], value, at)
     elif get_origin(hint) is not None:  # the translations, by language
         yield from _translation_problems(value, at)
     elif not _has_type(value, hint):
-        yield Problem(at, f"{_TYPE_WORDS[hint]} was expected, not {value!r}")
+        yield Problem(at, f"{_TYPE_WORDS[hint]} was expected, not {_short(value)}")
 
 
 _TYPE_WORDS = {
@@ -243,31 +259,39 @@ _TYPE_WORDS = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
+    date: "a day such as 2027-01-31, without quotes,",
 }
+
+
+def _short(value: Any) -> str:
+    return one_line(repr(value), 80)
 
 
 def _has_type(value: Any, kind: type) -> bool:
     if isinstance(value, bool):
         return kind is bool
+    if isinstance(value, datetime):
+        return False
     return isinstance(value, (int, float) if kind is float else kind)
 
 
 def _translation_problems(value: Any, at: str) -> Iterator[Problem]:
     if not isinstance(value, Mapping):
-        yield Problem(at, f"tables such as [{at}.ar] were expected, not {value!r}")
+        yield Problem(at, f"tables such as [{at}.ar] were expected, not {_short(value)}")
         return
     for language, words in value.items():
         if language not in LANGUAGES:
             yield Problem(f"{at}.{language}", f"there are {', '.join(LANGUAGES)}")
         elif not isinstance(words, Mapping):
-            yield Problem(f"{at}.{language}", f"a table was expected, not {words!r}")
+            yield Problem(f"{at}.{language}", f"a table was expected, not {_short(words)}")
         else:
             for key, word in words.items():
                 if key not in TRANSLATED and not key.startswith(FIELD):
                     there = ", ".join((*TRANSLATED, f"{FIELD}NAME"))
                     yield Problem(f"{at}.{language}.{key}", f"no such key; there are {there}")
                 elif not isinstance(word, str):
-                    yield Problem(f"{at}.{language}.{key}", f"text was expected, not {word!r}")
+                    message = f"text was expected, not {_short(word)}"
+                    yield Problem(f"{at}.{language}.{key}", message)
 
 
 def _build(kind: type, table: Mapping[str, Any]) -> Any:

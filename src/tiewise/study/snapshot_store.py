@@ -25,8 +25,14 @@ from tiewise.study.schema import (
     undone,
 )
 
+EVERYBODY = "*"
+"""In place of a judge, in the record of the erasure of a whole study."""
+CLOCK_SET_BACK = timedelta(minutes=1)
+"""A lease that would last for so much longer than it may is of a clock that was set back since."""
 MAX_SNAPSHOTS = 240
 """Snapshots stored at most, spread over the comparisons of the study."""
+HEARTBEAT, SCRATCH = "heartbeat", "health"
+"""Rows of what is current: the live worker's sign of life, and one for health checks to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +98,16 @@ class SnapshotStore:
         self, body: Mapping[str, Any], *, pulse: str, comparisons: int, seconds: float, holder: str,
         current: Mapping[str, bytes] | None = None,
     ) -> bool:  # fmt: skip
-        """Store a snapshot, and what is `current` with it; False where the lease was lost."""
+        """Store a snapshot, and what is `current` with it; False where the lease was lost.
+
+        Also where all judgements were erased since the pulse.
+        """
         row = {
             "made": now(), "pulse": pulse, "comparisons": comparisons, "seconds": seconds,
             "body": zlib.compress(json.dumps(body, separators=(",", ":")).encode()),
         }  # fmt: skip
         with self._store.writing() as connection:
-            if not _holds(connection, "live", holder):
+            if not _holds(connection, "live", holder) or _erased_since(connection, pulse):
                 return False
             connection.execute(snapshots.insert().values(row))
             for key, value in (current or {}).items():
@@ -177,6 +186,22 @@ class SnapshotStore:
         with self._store.writing() as connection:
             _put(connection, key, value)
 
+    def record_heartbeat(self) -> None:
+        """The live worker's sign that it is at work."""
+        self.set_current(HEARTBEAT, b"")
+
+    def last_heartbeat(self) -> datetime | None:
+        """When the live worker gave its last sign; None before the first."""
+        row = self.current(HEARTBEAT)
+        return None if row is None else row[0]
+
+    def check_write(self) -> None:
+        """Write a row that means nothing, and commit it: only that finds a full disk."""
+        try:
+            self.set_current(SCRATCH, b"")
+        except IntegrityError:  # another wrote the first one
+            self.set_current(SCRATCH, b"")
+
     def drop_current(self, key: str) -> None:
         """It is current no more."""
         with self._store.writing() as connection:
@@ -190,7 +215,8 @@ class SnapshotStore:
         mine = {"holder": holder, "until": until}
         try:
             with self._store.writing() as connection:
-                free = (leases.c.holder == holder) | (leases.c.until < now())
+                over = (leases.c.until < now()) | (leases.c.until > until + CLOCK_SET_BACK)
+                free = (leases.c.holder == holder) | over
                 taken = leases.update().where(leases.c.task == task, free).values(mine)
                 if connection.execute(taken).rowcount == 1:
                     return True
@@ -242,6 +268,14 @@ def _put(connection: Connection, key: str, value: bytes) -> None:
 def _holds(connection: Connection, task: str, holder: str) -> bool:
     query = select(leases.c.holder).where(leases.c.task == task, leases.c.until >= now())
     return bool(connection.scalar(query) == holder)
+
+
+def _erased_since(connection: Connection, pulse: str) -> bool:
+    """Whether all judgements were erased since a pulse: what was made of them comes too late."""
+    parts = pulse.split(".")
+    known = int(parts[3]) if len(parts) > 3 else 0
+    query = select(func.max(erasures.c.id)).where(erasures.c.judge == EVERYBODY)
+    return (connection.scalar(query) or 0) > known
 
 
 def _thin_out(connection: Connection) -> None:

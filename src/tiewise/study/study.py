@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import astuple, dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from numpy.random import Generator
 
 from tiewise.data.answers import AnswerScale
-from tiewise.data.files import read_sheet
+from tiewise.data.files import read_sheet, write_rows
 from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
 from tiewise.pairing.policies import PairingState, next_pair
+from tiewise.study.access.private_files import make_study_private
+from tiewise.study.backups.backup import backup_before_migration
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.settings import PRIORS, Settings, read_settings
 from tiewise.study.values import History, Judge, Kind, Offer
@@ -86,15 +87,21 @@ class Study:
         """The name of the priors it is fitted with: as written, else as recorded, else default."""
         return self.settings.model.priors or store.recorded_priors() or PRIORS[0]
 
-    def store(self, url: str | None = None) -> JudgeStore:
+    def store(self, url: str | None = None, *, backup: bool = True) -> JudgeStore:
         """The study's database: a file in its folder, or the one at an address.
 
-        `{study}` in the address stands for the name of the folder.
+        `{study}` in the address stands for the name of the folder. One of an earlier version is
+        backed up and brought up to date; without `backup`, only the latter.
         """
         place = self.folder.resolve()
-        return JudgeStore(
-            url.replace("{study}", place.name) if url else f"sqlite:///{place}/study.db"
-        )
+        make_study_private(place)
+        before = partial(backup_before_migration, place) if backup else None
+        return JudgeStore(self.database_url(url), before_migration=before)
+
+    def database_url(self, url: str | None = None) -> str:
+        """The address of the study's database: that of the file in its folder, or as it is said."""
+        place = self.folder.resolve()
+        return url.replace("{study}", place.name) if url else f"sqlite:///{place}/study.db"
 
     def known_items(self, groups: Iterable[str]) -> tuple[str, ...]:
         """The items that a judge of these groups is asked about; all, where there are no groups."""
@@ -192,10 +199,6 @@ def read_items(path: Path) -> dict[str, Item]:
     return items
 
 
-def write_items(items: Iterable[Item], path: Path) -> None:
-    """The table that `read_items` reads."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        sheet = csv.writer(file, lineterminator="\n")
-        sheet.writerow(COLUMNS)
-        for item in items:
-            sheet.writerow([item.id, item.name, item.group, item.description, item.image])
+def write_items(items: Iterable[Item], path: Path, *, raw: bool = False) -> None:
+    """The table that `read_items` reads; `raw` for programs, not for spreadsheets."""
+    write_rows(path, COLUMNS, (astuple(item) for item in items), raw=raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -53,6 +54,19 @@ class JudgeProgress(NamedTuple):
     skipped: int
     practice: int
 
+    @classmethod
+    def from_counts(cls, counts: Iterable[tuple[str, int, int]]) -> JudgeProgress:
+        """From how often each answer (its code) was given to each kind of pair."""
+        made, skipped, practice = 0, 0, 0
+        for kind, answer, number in counts:
+            if kind == Kind.PRACTICE:
+                practice += number
+            elif on_scale(answer):
+                made += number
+            else:
+                skipped += number
+        return cls(made, skipped, practice)
+
 
 class PastAnswer(NamedTuple):
     """An answer that stands: the pair as it was shown, why, and the code of the answer."""
@@ -71,11 +85,7 @@ class History(NamedTuple):
     @property
     def progress(self) -> JudgeProgress:
         """How far they are."""
-        practice = sum(past.kind == Kind.PRACTICE for past in self.answers)
-        skipped = sum(
-            not on_scale(past.answer) and past.kind != Kind.PRACTICE for past in self.answers
-        )
-        return JudgeProgress(len(self.answers) - practice - skipped, skipped, practice)
+        return JudgeProgress.from_counts((past.kind, past.answer, 1) for past in self.answers)
 
     @property
     def seen(self) -> frozenset[Pair]:
@@ -127,3 +137,11 @@ class Researcher(NamedTuple):
     id: int
     name: str
     has_password: bool
+    may_reset: bool = False
+    """Whether they came with a one-time link of somebody else, who vouches for them: then they
+    need not know the password that they replace."""
+
+    @property
+    def must_know_password(self) -> bool:
+        """Whether the current password is asked for before there is a new one."""
+        return self.has_password and not self.may_reset

@@ -14,15 +14,20 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
+from tiewise.study.access.attempts import AttemptStore
+from tiewise.study.access.devices import DeviceStore
+from tiewise.study.backups.schedule import start_backups
 from tiewise.study.judge_store import JudgeStore
+from tiewise.study.outage import OUTAGES
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
-from tiewise.web import api
+from tiewise.web.api import operations
+from tiewise.web.api.access import error_response
 from tiewise.web.assets import ImageFile, static_assets
-from tiewise.web.judge import pages, signup
+from tiewise.web.judge import item_files, pages, signup
 from tiewise.web.judge.maps import StudyMaps
 from tiewise.web.judge.request import (
     JudgeRequest,
@@ -34,7 +39,7 @@ from tiewise.web.judge.request import (
 )
 from tiewise.web.live.cache import SnapshotCache
 from tiewise.web.phase_cache import PhaseCache
-from tiewise.web.researcher import control, dashboard, downloads, judges, sign_in
+from tiewise.web.researcher import control, dashboard, downloads, erasure, judges, sign_in
 from tiewise.web.researcher.request import (
     partner_page,
     problem_page,
@@ -50,17 +55,21 @@ from tiewise.web.security import (
     Throttle,
     set_security_headers,
 )
+from tiewise.web.serving.health import health_routes
+from tiewise.web.serving.memory import few_threads
+from tiewise.web.serving.outages import StopWhenGone, outage_page
 from tiewise.web.site import Site, Throttles
 
 if TYPE_CHECKING:
     from tiewise.web.live.supervisor import Supervisor
 
-PROBLEMS = {400, 403, 404, 405, 413, 415, 429, 500}
+PROBLEMS = {400, 403, 404, 405, 413, 415, 429, 500, 503}
+DETAILS = {"cookie", "token", "link", "site", "answer", "form", "unsure", "stopped"}
 
 
 def routes() -> list[Route]:
     """All routes."""
-    return [*judge_routes(), *researcher_routes(), *api_routes()]
+    return [*judge_routes(), *researcher_routes(), *operations.routes()]
 
 
 def judge_routes() -> list[Route]:
@@ -85,17 +94,14 @@ def judge_routes() -> list[Route]:
         Route("/resume", form(signup.return_from_exit, after_exit=True), methods=["POST"]),
         Route("/sign-out", form(signup.sign_out), methods=["POST"]),
         Route("/withdraw", page(judges_only(signup.withdraw_page, pending=["/groups", "/begin"]))),
-        Route(
-            "/withdraw", form(judges_only(signup.withdraw, pending=["/groups", "/begin"])),
-            methods=["POST"],
-        ),
+        Route("/withdraw", form(signup.withdraw), methods=["POST"]),
         Route("/withdrawn", page(signup.withdrawn_page)),
         Route("/support", page(signup.support_page)),
         Route("/privacy", page(signup.privacy_page)),
-        Route("/map.svg", overview_map),
-        Route("/image/{item:path}", image),
+        Route("/map.svg", item_files.for_participants(item_files.overview_map)),
+        Route("/image/{item:path}", item_files.for_participants(item_files.image)),
         Route("/static/{name}", static_file),
-        Route("/health", health),
+        *health_routes(lambda request: [request.app.state.site.health]),
     ]  # fmt: skip
 
 
@@ -125,22 +131,12 @@ def researcher_routes() -> list[Route]:
         Route("/watch/password", page(sign_in.password_page)),
         Route("/watch/password", form(sign_in.change_password), methods=["POST"]),
         Route("/watch/sign-out", form(sign_in.sign_out), methods=["POST"]),
+        Route("/watch/erase", page(erasure.erase_page)),
+        Route("/watch/erase", form(erasure.erase), methods=["POST"]),
         Route("/watch/trail", page(control.audit_log_page)),
         Route("/watch/papers", form(downloads.make_reports), methods=["POST"]),
         Route("/watch/download/{name}", page(downloads.download)),
         Route("/shared/{secret}", partner_page(dashboard.shared_page)),
-    ]
-
-
-def api_routes() -> list[Route]:
-    """The API."""
-    return [
-        Route("/api/v1/", api.json_endpoint(api.index)),
-        Route("/api/v1/study", api.json_endpoint(api.study)),
-        Route("/api/v1/items", api.json_endpoint(api.items)),
-        Route("/api/v1/estimates", api.json_endpoint(api.estimates)),
-        Route("/api/v1/coverage", api.json_endpoint(api.coverage)),
-        Route("/api/v1/export", api.token_endpoint(api.export)),
     ]
 
 
@@ -162,6 +158,7 @@ def make_app(
     to date while the site runs.
     """
     prefix = urlsplit(public_url).path.rstrip("/") or prefix
+    limits = limits or RateLimits()
     researcher_store = ResearcherStore(store)
     site = Site(
         study=study,
@@ -170,7 +167,11 @@ def make_app(
         snapshot_cache=SnapshotCache(store),
         phase_cache=PhaseCache(researcher_store),
         cookies=SessionCookies(secret, https=https, path=prefix),
-        throttles=Throttles(*map(Throttle, limits or RateLimits())),
+        throttles=Throttles(
+            **{name: Throttle(getattr(limits, name)) for name in Throttles._fields}
+        ),
+        attempts=AttemptStore(store, *limits.sign_ins, key=secret),
+        devices=DeviceStore(store),
         assets=static_assets(),
         images=_images(study),
         maps=StudyMaps.from_study(study),
@@ -181,8 +182,16 @@ def make_app(
     )
     app = Starlette(
         routes=routes(),
-        middleware=[Middleware(SecurityHeaders), Middleware(GZipMiddleware, compresslevel=6)],
-        exception_handlers={HTTPException: _on_http_error, Exception: _on_exception},
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(GZipMiddleware, compresslevel=6),
+            Middleware(StopWhenGone, monitor=site.outages, page=_error_page),
+        ],
+        exception_handlers={
+            HTTPException: _on_http_error,
+            Exception: _on_exception,
+            **dict.fromkeys(OUTAGES, _on_outage),
+        },
         lifespan=_lifespan,
     )
     app.router.redirect_slashes = False
@@ -193,10 +202,15 @@ def make_app(
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
+    few_threads()
     if site.maps is not None:
         Thread(target=site.maps.enlarge_all, daemon=True).start()
     supervisor = _start_supervisor(site) if site.live else None
+    _ = site.health  # the live worker's age counts from here
+    backups = start_backups(site.study.folder, site.store)
     yield
+    if backups is not None:
+        await run_in_threadpool(backups.stop)
     if supervisor is not None:
         await run_in_threadpool(supervisor.stop)
     site.store.close()
@@ -206,7 +220,9 @@ def _start_supervisor(site: Site) -> Supervisor:
     # Imported late: only a live site fits models.
     from tiewise.web.live.supervisor import Supervisor
 
-    supervisor = Supervisor(site.study.folder, site.store)
+    supervisor = Supervisor(
+        site.study.folder, site.store, is_there=site.outages.is_there, report=site.outages.report
+    )
     supervisor.start()
     return supervisor
 
@@ -229,34 +245,6 @@ async def static_file(request: Request) -> Response:
     return asset.answer(request)
 
 
-async def image(request: Request) -> Response:
-    """The image of an item."""
-    site: Site = request.app.state.site
-    item = site.study.items.get(request.path_params["item"])
-    file = site.images.get(item.image) if item else None
-    if file is None:
-        raise HTTPException(404)
-    return file.answer(request)
-
-
-async def overview_map(request: Request) -> Response:
-    """The overview map, the same on every page."""
-    site: Site = request.app.state.site
-    if site.maps is None:
-        raise HTTPException(404)
-    return site.maps.overview.answer(request)
-
-
-async def health(request: Request) -> Response:
-    """Whether the site and its database answer, for monitoring."""
-    site: Site = request.app.state.site
-    try:
-        healthy = await run_in_threadpool(site.store.is_healthy)
-    except Exception:
-        healthy = False
-    return PlainTextResponse("well\n" if healthy else "no database\n", 200 if healthy else 503)
-
-
 # Errors: always a page, or JSON for programs.
 
 
@@ -265,6 +253,10 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     response = _error_page(request, error.status_code, error.detail)
     response.headers.update(error.headers or {})
     return response
+
+
+async def _on_outage(request: Request, error: Exception) -> Response:
+    return outage_page(request, error, _error_page)
 
 
 async def _on_exception(request: Request, error: Exception) -> Response:
@@ -276,9 +268,9 @@ async def _on_exception(request: Request, error: Exception) -> Response:
 def _error_page(request: Request, status: int, detail: str) -> Response:
     path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
     if path.startswith("/api/"):
-        return api.error_response(status)
+        return error_response(status)
     known = status if status in PROBLEMS else 400 if status < 500 else 500
-    key = f"{known}_{detail}" if detail in ("cookie", "token", "link") else str(known)
+    key = f"{known}_{detail}" if detail in DETAILS else str(known)
     if path.startswith(("/watch", "/sign-in", "/shared")):
         return problem_page(request, status, key)
     return JudgeRequest.read(request).show("judge/problem.html", status=status, key=key)

@@ -18,6 +18,8 @@ MEDIA_TYPES = {
     ".avif": "image/avif",
 }  # fmt: skip
 CACHE_FOREVER = "public, max-age=31536000, immutable"
+CACHE_PRIVATELY = CACHE_FOREVER.replace("public", "private")
+"""For files that not everybody may see: no cache on the way keeps them."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,10 @@ class Asset:
         """The body, compressed."""
         return gzip.compress(self.body, 9, mtime=0)
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request, *, cache: str = CACHE_FOREVER) -> Response:
         """The bytes, compressed if the browser takes it; cached if asked for by digest."""
         by_digest = request.query_params.get("v") == self.digest
-        headers = {
-            "Cache-Control": CACHE_FOREVER if by_digest else "no-cache",
-            "Vary": "Accept-Encoding",
-        }
+        headers = {"Cache-Control": cache if by_digest else "no-cache", "Vary": "Accept-Encoding"}
         text = self.media_type.startswith("text/") or self.media_type == "image/svg+xml"
         if text and "gzip" in request.headers.get("accept-encoding", ""):
             headers["Content-Encoding"] = "gzip"
@@ -70,7 +69,7 @@ class ImageFile:
     def answer(self, request: Request) -> Response:
         """The image; cached if asked for by digest."""
         by_digest = request.query_params.get("v") == self.digest
-        headers = {"Cache-Control": CACHE_FOREVER if by_digest else "no-cache"}
+        headers = {"Cache-Control": CACHE_PRIVATELY if by_digest else "private, no-cache"}
         return FileResponse(
             self.path, media_type=MEDIA_TYPES[self.path.suffix.lower()], headers=headers
         )

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from tiewise.errors import InputError
 from tiewise.web.rendering import render
 from tiewise.web.request import Endpoint
 from tiewise.web.security import SecurityHeaders
+from tiewise.web.serving.health import HealthMonitor, health_routes
+
+if TYPE_CHECKING:
+    from tiewise.web.site import Site
+
+log = logging.getLogger("tiewise")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}")
 RESERVED = ("health",)
@@ -66,6 +73,16 @@ def _check_name(name: str, folder: Path, others: Mapping[str, Path]) -> None:
         )
 
 
+def still_there(folders: Mapping[str, str]) -> dict[str, str]:
+    """Of several studies, those whose folder is there; one that was deleted stops no other."""
+    there = {name: path for name, path in folders.items() if Path(path).is_dir()}
+    if not there or "" in folders:
+        return dict(folders)
+    for name in folders.keys() - there.keys():
+        log.error("Study %s is left out: %s is not there any more", name, folders[name])
+    return there
+
+
 def study_database(name: str, database: str | None) -> str | None:
     """The database of one of several studies: a file of its own, or a database on a server."""
     if not name or not database:
@@ -80,7 +97,8 @@ def study_database(name: str, database: str | None) -> str | None:
 
 def combine(sites: Mapping[str, Starlette], *, prefix: str = "") -> Starlette:
     """One site of several, each below its name; the root page says nothing about them."""
-    routes: list[BaseRoute] = [Route("/", _no_study), Route("/health", _health(sites))]
+    routes: list[BaseRoute] = [Route("/", _no_study)]
+    routes += health_routes(lambda _: _monitors([app.state.site for app in sites.values()]))
     for name, site in sites.items():
         routes += [Route(f"/{name}", _redirect(f"{prefix}/{name}/")), Mount(f"/{name}", site)]
 
@@ -100,6 +118,12 @@ def combine(sites: Mapping[str, Starlette], *, prefix: str = "") -> Starlette:
     return app
 
 
+def _monitors(sites: Sequence[Site]) -> list[HealthMonitor]:
+    """Health is that of the studies which go on; of all, once none does."""
+    going_on = [site for site in sites if site.outages.is_there()]
+    return [site.health for site in going_on or sites]
+
+
 def _redirect(path: str) -> Endpoint:
     async def endpoint(_: Request) -> Response:
         return RedirectResponse(path, 307)
@@ -114,17 +138,3 @@ async def _no_study(_: Request) -> Response:
 async def _on_http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return HTMLResponse(render("no_study.html"), error.status_code, error.headers)
-
-
-def _health(sites: Mapping[str, Starlette]) -> Endpoint:
-    def healthy() -> bool:
-        try:
-            return all(site.state.site.store.is_healthy() for site in sites.values())
-        except Exception:
-            return False
-
-    async def endpoint(_: Request) -> Response:
-        ok = await run_in_threadpool(healthy)
-        return PlainTextResponse("well\n" if ok else "no database\n", 200 if ok else 503)
-
-    return endpoint

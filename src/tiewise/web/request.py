@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tiewise.web.rendering import Language, language, render
-from tiewise.web.security import Session, Throttle, address
+from tiewise.web.security import Session, Throttle, address, is_same_origin
 from tiewise.web.site import Site
 
 LARGEST_FORM = 256 * 1024
@@ -171,8 +171,12 @@ async def read_form(http: Request) -> Form:
 def check_form(request: SiteRequest, *, sign_up: bool = False) -> None:
     """Refuse forms of other sites, of browsers without our cookie, and too many of ours."""
     throttles, sender = request.site.throttles, address(request.http)
-    token = request.form.get("token")
-    if not (request.known and request.site.cookies.is_form_token(token, request.session)):
+    if not is_same_origin(request.http.headers, request.site.public_url):
+        count_request(throttles.strangers, sender)
+        raise HTTPException(403, "site")
+    token, cookies, session = request.form.get("token"), request.site.cookies, request.session
+    ours = cookies.is_form_token(token, session)
+    if not (request.known and (ours or (sign_up and cookies.is_sign_up_again(token, session)))):
         count_request(throttles.strangers, sender)
         raise HTTPException(403, "token" if request.known else "cookie")
     if sign_up:

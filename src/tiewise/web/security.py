@@ -11,16 +11,19 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from itsdangerous import BadData, URLSafeTimedSerializer
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE_DAYS = 90
 RESEARCHER_DAYS = 7
+DEVICE_DAYS = 180
 SECRET = re.compile(r"[0-9a-f]{32}")
 
 SECURITY_HEADERS = {
@@ -57,8 +60,11 @@ class SessionCookies:
 
     def __init__(self, key: str, *, https: bool = False, path: str = "") -> None:
         self._key = key.encode()
-        self._signer = URLSafeTimedSerializer(
-            self._key, salt="session", signer_kwargs={"digest_method": hashlib.sha256}
+        self._signer, self._device_signer = (
+            URLSafeTimedSerializer(
+                self._key, salt=salt, signer_kwargs={"digest_method": hashlib.sha256}
+            )
+            for salt in ("session", "device")
         )
         # Cookies ignore ports, so two studies on one machine need different names.
         self._name = f"tiewise-{self._mac('name')[:8]}"
@@ -68,7 +74,7 @@ class SessionCookies:
         """The session of a judge's browser, if its cookie is ours and not too old."""
         cookie = connection.cookies.get(self._cookie(connection), "")
         try:
-            values = self._signer.loads(cookie, max_age=COOKIE_DAYS * 86400)
+            values = _unexpired(self._signer, cookie, COOKIE_DAYS)
             return Session(str(values["s"]), str(values["l"]), bool(values["a"]))
         except (BadData, KeyError, TypeError):
             return None
@@ -95,6 +101,22 @@ class SessionCookies:
             path=self._path, secure=self._secure(connection), httponly=True, samesite="lax",
         )  # fmt: skip
 
+    def read_device(self, connection: HTTPConnection) -> str | None:
+        """The secret of a researcher's device, if its cookie is ours and not too old."""
+        cookie = connection.cookies.get(self._cookie(connection, "-device"), "")
+        try:
+            return str(_unexpired(self._device_signer, cookie, DEVICE_DAYS))
+        except BadData:
+            return None
+
+    def write_device(self, secret: str, connection: HTTPConnection, response: Response) -> None:
+        """Set the signed cookie by which a researcher's device is known."""
+        response.set_cookie(
+            self._cookie(connection, "-device"), str(self._device_signer.dumps(secret)),
+            DEVICE_DAYS * 86400, path=self._path, secure=self._secure(connection), httponly=True,
+            samesite="strict",
+        )  # fmt: skip
+
     def form_token(self, session: Session) -> str:
         """A token for a form; never the same twice, so that compressed pages reveal nothing."""
         nonce = secrets.token_hex(8)
@@ -105,6 +127,18 @@ class SessionCookies:
         nonce, _, mac = token.partition(".")
         expected = self._mac("form", nonce, session.secret)
         return hmac.compare_digest(mac.encode(), expected.encode())
+
+    def sign_up_secret(self, token: str) -> str:
+        """The secret of the judge who signs up with this form.
+
+        Not the one that the browser had before, which might be known to somebody else; and the same
+        one however often the form is sent.
+        """
+        return self._mac("sign up", token)[:32]
+
+    def is_sign_up_again(self, token: str, session: Session) -> bool:
+        """Whether this is the form with which the judge of this session signed up, sent again."""
+        return hmac.compare_digest(self.sign_up_secret(token).encode(), session.secret.encode())
 
     def _mac(self, *words: str) -> str:
         return hmac.new(self._key, "\0".join(words).encode(), hashlib.sha256).hexdigest()
@@ -118,6 +152,18 @@ class SessionCookies:
             return name
         # Browsers take these prefixes only over https, and `__Host-` only from the host itself.
         return f"{'__Host-' if self._path == '/' else '__Secure-'}{name}"
+
+
+def _unexpired(signer: URLSafeTimedSerializer, cookie: str, days: int) -> Any:
+    """What a signed cookie holds; refused where it is not ours or too old.
+
+    One of a moment that is yet to come is as good as any: somebody has set the clock back, and
+    judges must not be sent away for it.
+    """
+    values, signed = signer.loads(cookie, return_timestamp=True)
+    if datetime.now(UTC) - signed > timedelta(days=days):
+        raise BadData(f"older than {days} days")
+    return values
 
 
 def new_secret() -> str:
@@ -142,7 +188,7 @@ class RateLimits(NamedTuple):
     posts: RateLimit = RateLimit(60, 15)
     """From one judge, or one researcher."""
     sign_ins: RateLimit = RateLimit(20, 600)
-    """Of researchers, from one address and for one name."""
+    """Of researchers: from one address and for one name, or from a device that is known."""
     programs: RateLimit = RateLimit(240, 60)
     """API requests with one token, and from one address without a valid one."""
 
@@ -188,6 +234,23 @@ def address(connection: HTTPConnection) -> str:
     if known.ipv4_mapped is not None:
         return str(known.ipv4_mapped)
     return str(ipaddress.IPv6Network((int(known), 64), strict=False))
+
+
+def is_same_origin(headers: Headers, public_url: str = "") -> bool:
+    """Whether a form was sent from a page of ours, as far as the browser says.
+
+    Browsers that say nothing are believed: forms have a token besides. `Origin: null` says nothing,
+    as that is what our own pages send, which tell nobody where they are (Referrer-Policy).
+    """
+    origin = headers.get("origin", "null")
+    own_hosts = {headers.get("host", ""), urlsplit(public_url).netloc} - {""}
+    ours = origin == "null" or _host(origin.partition("://")[2]) in map(_host, own_hosts)
+    return ours and headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+
+
+def _host(netloc: str) -> str:
+    """Host and port; without the port where it is the usual one."""
+    return re.sub(r":(80|443)$", "", netloc.lower())
 
 
 class SecurityHeaders:

@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
-from ipaddress import ip_address
+from collections.abc import Callable, Mapping
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tiewise.errors import InputError
-from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.backups.schedule import BackupSchedule
+from tiewise.study.judge_store import JudgeStore
 from tiewise.study.study import Study
-from tiewise.web.multi_study import combine, find_studies, study_database
+from tiewise.web.multi_study import combine, find_studies, still_there, study_database
 from tiewise.web.security import RateLimit, RateLimits
+from tiewise.web.serving.counters import shared_counters
+from tiewise.web.serving.log_format import set_up_logging
+from tiewise.web.serving.memory import MemoryRelease, one_arena
+from tiewise.web.serving.options import HttpLimits, ServingOptions, serving_options
+from tiewise.web.serving.process import (
+    exported,
+    metrics,
+    run_workers,
+    set_up_log,
+    within_open_files,
+    worker_ages,
+)
+from tiewise.web.serving.startup import (
+    can_sign_in,
+    first_sign_in_link,
+    shared_last,
+    site_address,
+    startup_lines,
+)
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from tiewise.web.serving.observer import RequestObserver
+
+log = logging.getLogger("tiewise")
+
 SITE_VARIABLE = "TIEWISE_SITE"
-STOP_SECONDS = 10
-DEFAULT_RESEARCHER = "researcher"
-STOP, NOTE = "Stop with Ctrl-C.", "Note:"
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
 def serve(
@@ -38,6 +61,11 @@ def serve(
     limits: RateLimits | None = None,
     live: bool = True,
     sign_in_link: bool = False,
+    http_limits: HttpLimits | None = None,
+    min_free_bytes: int = ServingOptions().min_free_bytes,
+    log_format: str = "plain",
+    metrics_port: int | None = None,
+    backups: BackupSchedule | None = None,
     write_line: Callable[[str], None] = print,
 ) -> None:
     """Run the site of the study in a folder, or of several, until it is stopped.
@@ -46,27 +74,33 @@ def serve(
     yet or `sign_in_link` is true. `public_url` is where judges reach it, where that is not the
     machine itself. Headers of a proxy are trusted only with `behind_proxy`, and only from this
     machine or the addresses in the environment variable FORWARDED_ALLOW_IPS. With several studies,
-    `database` holds {study}.
+    `database` holds {study}. docs/serving.md has the rest: limits, health, logs and metrics; for
+    `backups` see docs/backups.md.
     """
-    import uvicorn
-
+    one_arena()  # before anything starts threads, which keep the arenas that they have
+    if backups is not None:
+        backups.export()
+    if set_up_log(log_format, sign_in_link=sign_in_link):
+        write_line = log.info
     url, paths = _public(public_url), find_studies(folders)
     studies = {
         name: _open_study(path, study_database(name, database)) for name, path in paths.items()
     }
     _check_port(host, port)
-    lines: list[str] = []
+    options = ServingOptions(
+        http_limits or HttpLimits(), log_format=log_format, min_free_bytes=min_free_bytes
+    )
+    options, lines = within_open_files(options)
     for name, study in studies.items():
         read_key(study.folder)
-        address = _site_address(host, port, url, name)
-        link = first_sign_in_link(
-            study, address, study_database(name, database), always=sign_in_link
-        )
         lines += startup_lines(
             study, host=host, port=port, public_url=url, name=name, behind_proxy=behind_proxy,
-            sign_in=link,
+            sign_in=_sign_in_words(
+                study, site_address(host, port, url, name), study_database(name, database),
+                always=sign_in_link, shown=log_format == "plain",
+            ),
         )  # fmt: skip
-    for line in _shared_last(lines):
+    for line in shared_last(lines):
         write_line(line)
     # Workers are new processes that share nothing with this one but the environment.
     folders_by_name = {name: str(path) for name, path in paths.items()}
@@ -74,15 +108,45 @@ def serve(
         {"folders": folders_by_name, "database": database, "url": url, "limits": limits,
          "live": live}
     )  # fmt: skip
-    uvicorn.run(
-        "tiewise.web.server:app_from_environment", factory=True, host=host, port=port,
-        workers=workers, proxy_headers=behind_proxy, access_log=False, log_level="warning",
-        server_header=False, timeout_graceful_shutdown=STOP_SECONDS, lifespan="on",
-    )  # fmt: skip
+    ages = worker_ages(studies, database) if live else dict
+    with exported(options, workers) as counters, metrics(metrics_port, counters, ages):
+        run_workers(host, port, workers=workers, behind_proxy=behind_proxy, log_format=log_format)
 
 
-def app_from_environment() -> Starlette:
+def _sign_in_words(
+    study: Study, url: str, database: str | None, *, always: bool, shown: bool
+) -> str:
+    """How a researcher signs in, where nobody can yet or `always`; a secret only if `shown`."""
+    if shown:
+        link = first_sign_in_link(study, url, database, always=always)
+        return f"You sign in, once, with {link}" if link else ""
+    if can_sign_in(study, database):
+        return ""
+    return f"Nobody can sign in yet: tiewise invite-researcher {study.folder} --name NAME"
+
+
+def app_from_environment() -> RequestObserver:
     """The site that `serve` started, in one of its workers."""
+    from tiewise.web.serving.observer import RequestObserver
+    from tiewise.web.serving.rolling_restart import expect_replacement
+
+    json_log = serving_options().log_format == "json"
+    if json_log:
+        set_up_logging("json")
+    one_arena()
+    MemoryRelease().start()
+    expect_replacement()
+    try:
+        site = _site_from_environment()
+    except InputError as error:
+        if parent_process() is None:
+            raise
+        log.error("A worker could not start: %s", str(error))  # the others go on
+        raise SystemExit(1) from None
+    return RequestObserver(site, shared_counters(), logs=json_log)
+
+
+def _site_from_environment() -> Starlette:
     options: dict[str, Any] = json.loads(os.environ[SITE_VARIABLE])
     limits = (
         RateLimits(*(RateLimit(*limit) for limit in options["limits"]))
@@ -90,8 +154,8 @@ def app_from_environment() -> Starlette:
         else None
     )
     return _open_named(
-        options["folders"], database=options["database"], public_url=options["url"], limits=limits,
-        live=options["live"],
+        still_there(options["folders"]), database=options["database"], public_url=options["url"],
+        limits=limits, live=options["live"],
     )  # fmt: skip
 
 
@@ -132,26 +196,32 @@ def _open(
     from tiewise.web.app import make_app
 
     study = Study.open(folder)
+    store = study.store(database)
+    _check_meaning(study, store)
     host = urlsplit(public_url).hostname
     return make_app(
-        study, study.store(database), secret=read_key(study.folder), public_url=public_url,
+        study, store, secret=read_key(study.folder), public_url=public_url,
         https=public_url.startswith("https:"), hosts=[host, *LOCAL] if host else (),
         prefix=prefix, **options,
     )  # fmt: skip
-
-
-LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
 def _open_study(folder: str | Path, database: str | None) -> Study:
     """The study, its database up to date; refused where answers would change their meaning."""
     study = Study.open(folder)
     store = study.store(database)
+    try:
+        _check_meaning(study, store)
+    finally:
+        store.close()
+    return study
+
+
+def _check_meaning(study: Study, store: JudgeStore) -> None:
+    """Refuse settings that change the meaning of answers already given."""
     changed = study.changed_meaning(store)
-    store.close()
     if changed:
         raise InputError(f"{study.folder / 'study.toml'}: {changed[0]}")
-    return study
 
 
 def read_key(folder: Path) -> str:
@@ -185,78 +255,3 @@ def _public(url: str | None) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
         raise InputError(f"public_url={url!r} is no address; write https://study.example.org")
     return url.rstrip("/")
-
-
-def first_sign_in_link(
-    study: Study, url: str, database: str | None = None, *, always: bool = False
-) -> str:
-    """A researcher's one-time link, where nobody can sign in yet or `always`; else nothing."""
-    store = study.store(database)
-    try:
-        researchers = ResearcherStore(store)
-        if researchers.can_sign_in() and not always:
-            return ""
-        first = next(iter(researchers.researchers()), None)
-        secret = researchers.invite_researcher(first.name if first else DEFAULT_RESEARCHER)
-        return f"{url}/sign-in/{secret}"
-    finally:
-        store.close()
-
-
-def startup_lines(
-    study: Study,
-    *,
-    host: str,
-    port: int,
-    public_url: str = "",
-    name: str = "",
-    behind_proxy: bool = False,
-    sign_in: str = "",
-) -> list[str]:
-    """What the terminal says about a study: the judges' link first."""
-    url = _site_address(host, port, public_url, name)
-    lines = [study.settings.study.title, f"Judges open {url}/", STOP]
-    if sign_in:
-        lines.insert(2, f"You sign in, once, with {sign_in}")
-    if study.settings.judges.invited_only:
-        lines.insert(2, f"They need a code: tiewise invite {study.folder} --count 20")
-    if (
-        url.startswith("http:")
-        and not (behind_proxy and not public_url)
-        and _is_reachable(host, url)
-    ):
-        lines.append(
-            f"{NOTE} this is plain http, so answers and personal links travel where others on the "
-            "way can read them. Put a proxy with https before it (docs/study.md), or listen on "
-            "localhost."
-        )
-    return lines
-
-
-def _shared_last(lines: Sequence[str]) -> list[str]:
-    """The lines of every study, then, once, those that hold for all of them."""
-    last = [line for line in dict.fromkeys(lines) if line == STOP or line.startswith(NOTE)]
-    return [line for line in lines if line not in last] + last
-
-
-def _site_address(host: str, port: int, public_url: str, name: str) -> str:
-    name_of_host = f"[{host}]" if ":" in host else host
-    url = public_url or f"http://{'localhost' if _is_any(host) else name_of_host}:{port}"
-    return f"{url}/{name}" if name else url
-
-
-def _is_any(host: str) -> bool:
-    return host in ("", "0.0.0.0", "::")
-
-
-def _is_reachable(host: str, url: str) -> bool:
-    """Whether other machines can reach it."""
-    url_host = urlsplit(url).hostname or ""
-    return _is_any(host) or not (_is_local(host) and _is_local(url_host))
-
-
-def _is_local(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

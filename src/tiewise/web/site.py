@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from tiewise.study.access.attempts import AttemptStore
+from tiewise.study.access.devices import DeviceStore
 from tiewise.study.activity import ActivityCache
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
@@ -18,6 +20,9 @@ from tiewise.web.live.cache import SnapshotCache
 from tiewise.web.phase_cache import PhaseCache
 from tiewise.web.researcher.history import SnapshotHistory
 from tiewise.web.security import SessionCookies, Throttle
+from tiewise.web.serving.health import HealthMonitor
+from tiewise.web.serving.options import serving_options
+from tiewise.web.serving.outages import OutageMonitor
 
 
 class Throttles(NamedTuple):
@@ -26,7 +31,6 @@ class Throttles(NamedTuple):
     sign_ups: Throttle
     strangers: Throttle
     posts: Throttle
-    sign_ins: Throttle
     programs: Throttle
 
 
@@ -41,6 +45,9 @@ class Site:
     phase_cache: PhaseCache
     cookies: SessionCookies
     throttles: Throttles
+    attempts: AttemptStore
+    """Attempts to sign in, of all workers."""
+    devices: DeviceStore
     assets: Mapping[str, Asset]
     images: Mapping[str, ImageFile]
     maps: StudyMaps | None
@@ -62,6 +69,19 @@ class Site:
     def history(self) -> SnapshotHistory:
         """Earlier snapshots of the study."""
         return SnapshotHistory(self.store, tuple(self.study.items))
+
+    @cached_property
+    def health(self) -> HealthMonitor:
+        """Whether answers can be kept, and the live picture is renewed."""
+        return HealthMonitor(
+            self.store, self.study.folder, live=self.live,
+            min_free_bytes=serving_options().min_free_bytes,
+        )  # fmt: skip
+
+    @cached_property
+    def outages(self) -> OutageMonitor:
+        """Whether the study is there, and its database can be used."""
+        return OutageMonitor(self.study.folder)
 
     @property
     def phase(self) -> Phase:

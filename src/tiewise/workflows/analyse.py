@@ -21,7 +21,7 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
 from tiewise.model.term_options import TermOptions, join_waves
 from tiewise.plots import PLOT_FILES
-from tiewise.posterior.results_folder import Results, Wording, write_results_folder
+from tiewise.posterior.results_folder import KIND, Results, Wording, write_results_folder
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike
 from tiewise.text import some_names
@@ -62,7 +62,7 @@ def analyse(
     from tiewise.posterior.terms.tables import attach_terms
     from tiewise.posterior.tree import attach_record, judgement_record
 
-    check_output_folder(Path(out), force=force)
+    check_output_folder(Path(out), KIND, force=force)
     start = perf_counter()
     comparisons = (
         source if isinstance(source, Comparisons) else read_comparisons(source, **(columns or {}))

@@ -26,7 +26,7 @@ from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.files import write_csv
 from tiewise.engines.threads import one_blas_thread
 from tiewise.errors import InputError, InputWarning
-from tiewise.folders import atomic_folder, check_output_folder
+from tiewise.folders import FolderKind, atomic_folder, check_output_folder
 from tiewise.geo.item_context import ItemContext
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
@@ -42,6 +42,7 @@ from tiewise.randomness import RNGLike, as_seed
 TERM_NAMES = {field.name for field in fields(TermOptions)}
 FILES = ("judges.csv", "item-fit.csv", "reliability.json", "judges.svg", "judges.png")
 """The files that are written."""
+KIND = FolderKind("figures of judges", FILES, {"reliability.json": (b"{",), "judges.csv": (b"",)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ def assess_judges(
     """
     seed = as_seed(rng)
     if out is not None:
-        check_output_folder(Path(out), force=force)
+        check_output_folder(Path(out), KIND, force=force)
     with one_blas_thread():
         built, tree, record = (
             _stored_fit(source)
@@ -154,7 +155,7 @@ def _write(assessment: JudgeAssessment, out: Path, *, force: bool) -> None:
     from tiewise.plots.canvas import save
     from tiewise.plots.checks import judge_plot
 
-    with atomic_folder(out, force=force, replaces=FILES) as folder:
+    with atomic_folder(out, KIND, force=force) as folder:
         write_csv(assessment.judges, folder / "judges.csv")
         write_csv(assessment.items, folder / "item-fit.csv")
         text = json.dumps(asdict(assessment.reliability), indent=2)

@@ -30,7 +30,7 @@ from tiewise.data.files import write_csv
 from tiewise.engines.base import Engine
 from tiewise.engines.threads import one_blas_thread
 from tiewise.errors import InputError
-from tiewise.folders import atomic_folder, check_output_folder
+from tiewise.folders import FolderKind, atomic_folder, check_output_folder
 from tiewise.geo.item_context import ItemContext
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
@@ -50,6 +50,7 @@ from tiewise.workflows.model_candidates import (
 
 FILES = ("models.csv", "checks.csv", "judge-scores.csv", "models.json")
 """The files that are written."""
+KIND = FolderKind("compared models", FILES, {"models.json": (b"{",), "models.csv": (b"",)})
 
 
 class CandidateFit(NamedTuple):
@@ -90,7 +91,7 @@ class CandidateComparison:
             "options": dict(self.options),
             "sentences": list(self.sentences),
         }
-        with atomic_folder(Path(out), force=force, replaces=FILES) as folder:
+        with atomic_folder(Path(out), KIND, force=force) as folder:
             write_csv(self.table, folder / "models.csv")
             write_csv(self.checks(), folder / "checks.csv")
             if self.comparison.by_judge is not None:
@@ -129,7 +130,7 @@ def compare_models(
     written there.
     """
     if out is not None:
-        check_output_folder(Path(out), force=force)
+        check_output_folder(Path(out), KIND, force=force)
     for name in TermOptions.__dataclass_fields__:
         if model.get(name):
             raise InputError(f"terms are what is tried here; leave out {name}=")

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE
 from tiewise.data.comparisons import Comparisons, read_comparisons
+from tiewise.data.files import write_csv
 from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
@@ -67,10 +68,10 @@ class Dataset:
             "ABOUT.txt": lambda path: path.write_text(self.about + "\n", encoding="utf-8"),
         }
         if self.items is not None:
-            files["items.csv"] = partial(self.items.to_csv, index=False)
+            files["items.csv"] = partial(write_csv, self.items)
         if self.graph is not None:
             edges = pd.DataFrame(self.graph.pairs(), columns=["a", "b"])
-            files["edges.csv"] = partial(edges.to_csv, index=False)
+            files["edges.csv"] = partial(write_csv, edges)
         if self.areas is not None:
             files["areas.gpkg"] = self.areas.to_gpkg
         return files

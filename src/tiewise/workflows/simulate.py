@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiewise.data.answers import ANSWERS, FIRST, SECOND, STATES
+from tiewise.data.files import write_csv
 from tiewise.errors import InputError
-from tiewise.folders import atomic_folder, check_output_folder
+from tiewise.folders import FolderKind, atomic_folder, check_output_folder
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.map_priors import Network
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 CSV, PARQUET = "comparisons.csv", "comparisons.parquet"
 FILES = (CSV, PARQUET, "truth.csv", "areas.gpkg")
+KIND = FolderKind("a simulated study", FILES, {"truth.csv": (b"item,", b'"item",')})
 STATE = np.array([STATES.index(answer.state) for answer in ANSWERS])
 """Position in `STATES` by the code of an answer."""
 
@@ -63,7 +65,7 @@ def write_simulated_study(
         raise InputError("say what to compare: one of county=N, items=N, areas=FILE")
     if areas is None and (id or name or group or join_islands):
         raise InputError("id=, name=, group= and join_islands= speak of a map; give it with areas=")
-    check_output_folder(Path(out), force=force)
+    check_output_folder(Path(out), KIND, force=force)
     seed = as_seed(rng)
     generator = np.random.default_rng(seed)
     region = None
@@ -79,13 +81,13 @@ def write_simulated_study(
     truth = Truth.from_priors(prior, Fixed(variance), Fixed(tie) if tie else None, generator)
     number = 10 * len(truth.items) if comparisons is None else comparisons
     options: dict[str, Any] = {"judges": judges, "skip": skip}
-    with atomic_folder(Path(out), force=force, replaces=FILES) as folder:
+    with atomic_folder(Path(out), KIND, force=force) as folder:
         if parquet:
             parts = simulate_batches(truth, number, generator, **options)
             _write_parquet(parts, truth.items, judge_names(judges), folder / PARQUET)
         else:
             simulate_comparisons(truth, number, generator, **options).to_csv(folder / CSV)
-        _truth_table(truth, region).to_csv(folder / "truth.csv", index=False, lineterminator="\n")
+        write_csv(_truth_table(truth, region), folder / "truth.csv")
         if region is not None:
             region.to_gpkg(folder / "areas.gpkg")
     return f"{number} judgements of {len(truth.items)} items by {min(judges, number)} judges"

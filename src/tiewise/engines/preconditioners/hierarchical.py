@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.preconditioners.mixture_marginal import log_share_prior, share_of
 from tiewise.engines.preconditioners.newton import initial_tie, unconstrained_tie
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
-from tiewise.model.map_priors import Mixture
+from tiewise.model.map_priors import Mixture, log_share_prior, share_of
 from tiewise.model.quality_priors import RANK_TOLERANCE
 from tiewise.model.scalar_priors import Fixed, HalfNormalSpread, VariancePrior
 from tiewise.model.unconstrained_tie import ConstrainedTie

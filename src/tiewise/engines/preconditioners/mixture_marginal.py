@@ -1,125 +1,40 @@
-"""The Laplace marginal of log α and of the share ρ of the map, for qualities with a mixture prior.
+"""The marginal of the share ρ of the map, τ = logit ρ, and of log α conditional on it.
 
-Around the mode the likelihood is a quadratic, with the threshold eliminated. Under it the marginal
-of (log α, τ), τ = logit ρ, takes one Cholesky factorisation a point, in the basis in which the
+Under the averaged quadratic it takes one Cholesky factorisation a point, in the basis in which the
 prior is diagonal for every α and ρ (docs/inference.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from tiewise.engines.preconditioners.laplace_marginal import MAX_LOG_SCALE, fit_laplace_marginal
-from tiewise.engines.preconditioners.newton import ConditionalMode, ConditionalPosterior
+from tiewise.engines.preconditioners.averaged_quadratic import (
+    Centre,
+    ConditionalScale,
+    QuadraticLikelihood,
+    average,
+    expand,
+)
+from tiewise.engines.preconditioners.laplace_marginal import fit_laplace_marginal
+from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Mixture
-from tiewise.model.scalar_priors import Fixed
 
 Floats = NDArray[np.float64]
 
 START_SHARE = 0.6
 ROUNDS = 4
-SCAN = np.linspace(-5.0, 6.0, 8)  # values of τ at which its marginal is computed first
-NODES = np.array([-3.0, -2.1, -1.4, -0.7, 0.0, 0.7, 1.4, 2.1, 3.0])  # then, as normal quantiles
-FIRST_STEP, SMALLEST_STEP, LARGEST_STEP = 0.3, 0.03, 0.6  # of log α, for parabolas
-
-
-def share_of(tau: ArrayLike) -> Floats:
-    """ρ = 1 / (1 + e^{−τ})."""
-    out: Floats = 0.5 * (1 + np.tanh(np.asarray(tau, float) / 2))
-    return out
-
-
-def log_share_prior(tau: Floats) -> Floats:
-    """Log density of τ where ρ is uniform."""
-    out: Floats = -np.abs(tau) - 2 * np.log1p(np.exp(-np.abs(tau)))
-    return out
-
-
-class ConditionalScale(NamedTuple):
-    """log α conditional on τ: its mode and sd, and the log marginal of τ.
-
-    `points` are the values of log α that were tried around the mode, with the `means` of z there.
-    """
-
-    log_alpha: float
-    sd: float
-    log_marginal: float
-    points: Floats
-    means: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class QuadraticLikelihood:
-    """The log likelihood kᵀz − ½ zᵀGz in the basis of the mixture, threshold eliminated."""
-
-    model: BradleyTerry
-    mixture: Mixture
-    hessian: Floats
-    linear: Floats
-
-    @cached_property
-    def diagonal(self) -> Floats:
-        """The diagonal of G."""
-        return np.ascontiguousarray(np.diag(self.hessian))
-
-    def prior_precision(self, log_alpha: float, tau: float) -> Floats:
-        """p = 1 / (α² (ρ r + 1 − ρ))."""
-        out: Floats = np.exp(-2 * log_alpha) / self.mixture.variances(float(share_of(tau)))
-        return out
-
-    def mean(self, log_alpha: float, tau: float) -> tuple[Floats, float]:
-        """The mean of z conditional on α and ρ, and the log marginal of both there."""
-        from scipy.linalg import cho_factor, cho_solve
-
-        precision = self.prior_precision(log_alpha, tau)
-        matrix = self.hessian.copy()
-        matrix.flat[:: len(matrix) + 1] += precision
-        factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
-        mean = cho_solve(factor, self.linear, check_finite=False)
-        value = float(self.linear @ mean) / 2 - float(np.log(np.diag(factor[0])).sum())
-        value += float(np.log(precision).sum()) / 2 + float(log_share_prior(np.asarray(tau)))
-        if not isinstance(self.model.variance, Fixed):
-            value += float(self.model.variance.log_density(np.array([log_alpha]))[0])
-        return mean, value
-
-    def scale(self, tau: float, start: float, step: float = FIRST_STEP) -> ConditionalScale:
-        """log α conditional on τ, by parabolas from a start with about its sd as the step."""
-        fixed = self.model.fixed_variance
-        if fixed is not None:
-            log_alpha = float(np.log(fixed) / 2)
-            mean, value = self.mean(log_alpha, tau)
-            return ConditionalScale(log_alpha, 0.0, value, np.array([log_alpha]), mean[None])
-        centre, known = start, dict[float, tuple[Floats, float]]()
-        for last in range(13, -1, -1):
-            step = float(np.clip(step, SMALLEST_STEP, LARGEST_STEP))
-            points = np.array([centre - step, centre, centre + step])
-            for a in points:
-                if a not in known:
-                    known[a] = self.mean(float(a), tau)
-            low, middle, high = (known[a][1] for a in points)
-            second, inside = low + high - 2 * middle, middle >= max(low, high)
-            if second < -1e-3 and (inside or last == 0):
-                move, sd = step * (low - high) / (2 * second), step / np.sqrt(-second)
-                # A parabola much wider than the marginal does not tell its sd.
-                if step < 3 * sd or step <= SMALLEST_STEP or last == 0:
-                    best = middle - (high - low) ** 2 / (8 * second) + float(np.log(sd))
-                    means = np.stack([known[a][0] for a in points])
-                    return ConditionalScale(centre + move, sd, best, points, means)
-                centre, step = centre + move, 1.2 * sd
-                continue
-            if abs(centre) >= MAX_LOG_SCALE or last == 0:
-                break
-            centre = float(points[2 if high > low else 0])
-        means = np.stack([known[a][0] for a in points])
-        return ConditionalScale(centre, LARGEST_STEP, middle, points, means)
+# Values of τ at which its marginal is computed: from a first one outwards, then at quantiles of
+# what was seen, here as normal ones.
+FIRST_SPACING, LOWEST, HIGHEST = 1.0, -5.0, 6.0
+NODES = np.array([-3.0, -2.1, -1.4, -0.7, 0.0, 0.7, 1.4, 2.1, 3.0])
 
 
 Scales = dict[float, ConditionalScale]
@@ -174,44 +89,35 @@ def _outward_slopes(tau: Floats, marginal: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class MixtureMarginal:
-    """The mode of everything, the quadratic there, and the distribution of τ under it."""
+    """The centre of everything, the quadratic there, and the distribution of τ under it."""
 
     posterior: ConditionalPosterior
-    mode: ConditionalMode
-    tau: float
+    mixture: Mixture
+    centre: Centre
     quadratic: QuadraticLikelihood
     share: ShareDistribution
-    tie_cross: Floats
-    tie_own: float
 
 
-def fit_mixture_marginal(
-    model: BradleyTerry, start: tuple[float, ConditionalMode] | None = None
-) -> MixtureMarginal:
-    """Rounds of a mode, a quadratic there, and the maximum of the marginal under it."""
+def fit_mixture_marginal(model: BradleyTerry, start: Centre | None = None) -> MixtureMarginal:
+    """Rounds of a quadratic averaged around a centre, and the marginal of share and scale."""
     mixture = model.mixture
     assert mixture is not None
+    posterior = ConditionalPosterior(model, precision=mixture.precision(START_SHARE))
     if start is None:
         tau = float(np.log(START_SHARE / (1 - START_SHARE)))
-        posterior = _conditional(model, mixture, tau)
-        mode = fit_laplace_marginal(posterior).mode
-    else:
-        tau, mode = start
-    share: ShareDistribution | None = None
-    for _ in range(ROUNDS):
-        posterior = _conditional(model, mixture, tau)
-        mode = posterior.mode(mode.log_alpha, mode)
-        quadratic, cross, own = _quadratic(posterior, mixture, mode)
-        near = None if share is None else share.quantile(normal_probabilities(NODES))
-        share = _explore_share(quadratic, mode.log_alpha, near)
+        start = Centre.of(fit_laplace_marginal(posterior).mode, tau)
+    centre, near = start, None
+    quadratic = expand(posterior, centre)
+    for k in range(ROUNDS):
+        quadratic, centre = average(posterior, quadratic, centre, times=1 if k else 2)
+        share = _explore_share(quadratic, centre, near)
         low, middle, high = share.quantile(np.array([0.159, 0.5, 0.841]))
-        log_alpha = share.nearest(middle).log_alpha
-        settled = abs(middle - tau) < (high - low) / 6 and near is not None
+        settled = near is not None and abs(middle - centre.tau) < (high - low) / 6
+        centre = quadratic.centre(share.nearest(middle).log_alpha, float(middle))
         if settled:
             break
-        tau, mode = float(middle), posterior.mode(log_alpha, mode)
-    assert share is not None
-    return MixtureMarginal(posterior, mode, tau, quadratic, share, cross, own)
+        near = share.quantile(normal_probabilities(NODES))
+    return MixtureMarginal(posterior, mixture, centre, quadratic, share)
 
 
 def normal_probabilities(q: Floats) -> Floats:
@@ -220,53 +126,60 @@ def normal_probabilities(q: Floats) -> Floats:
     return np.array([normal.cdf(float(one)) for one in q])
 
 
-def _conditional(model: BradleyTerry, mixture: Mixture, tau: float) -> ConditionalPosterior:
-    return ConditionalPosterior(model, precision=mixture.precision(float(share_of(tau))))
-
-
-def _quadratic(
-    posterior: ConditionalPosterior, mixture: Mixture, mode: ConditionalMode
-) -> tuple[QuadraticLikelihood, Floats, float]:
-    """The quadratic at a mode, and the threshold's second derivatives there."""
-    model = posterior.model
-    likelihood = model.negative_hessian(mode.quality, mode.tie)
-    gradient, _ = model.gradient(mode.quality[:, None], np.array([mode.tie]))
-    cross, own = np.zeros(model.size), 1.0
-    if posterior.tie_prior is not None:
-        cross, own = posterior.tie_hessian(mode.quality, mode.unconstrained_tie, likelihood)
-    matrix = likelihood.through(mixture.vectors)
-    by_z = mixture.vectors.T @ cross
-    matrix -= np.outer(by_z, by_z / own)
-    z = mixture.vectors.T @ mode.quality
-    # At the mode the threshold's own slope is zero, so that nothing of it is eliminated.
-    linear = matrix @ z + mixture.vectors.T @ gradient[:, 0]
-    return QuadraticLikelihood(model, mixture, matrix, linear), by_z, own
-
-
 def _explore_share(
-    quadratic: QuadraticLikelihood, log_alpha: float, near: Floats | None
+    quadratic: QuadraticLikelihood, centre: Centre, near: Floats | None
 ) -> ShareDistribution:
-    """The distribution of τ: through a scan, or values near its quantiles, and its peak."""
+    """The distribution of τ: from its peak outwards, or through values near its quantiles."""
     scales: Scales = {}
 
     def add(tau: float) -> None:
-        start, step = log_alpha, FIRST_STEP
-        if scales:
-            beside = scales[min(scales, key=lambda one: abs(one - tau))]
-            start, step = beside.log_alpha, beside.sd or FIRST_STEP
+        start, step = _first_guess(scales, tau) or (centre.log_alpha, 2 * quadratic.first_step)
         scales[tau] = quadratic.scale(tau, start, step)
 
-    points = SCAN if near is None else near
-    middle = len(points) // 2
-    for k in (*range(middle, len(points)), *range(middle - 1, -1, -1)):
-        add(float(points[k]))
+    if near is not None:
+        middle = len(near) // 2
+        for k in (*range(middle, len(near)), *range(middle - 1, -1, -1)):
+            add(float(near[k]))
+    else:
+        first = float(np.clip(centre.tau, LOWEST + FIRST_SPACING, HIGHEST - FIRST_SPACING))
+        for tau in (first, first + FIRST_SPACING, first - FIRST_SPACING):
+            add(tau)
+        _bracket_peak(scales, add)
     for _ in range(3):
         peak, sd, gap = _peak(scales)
         if gap < 2 * sd:
             break
-        for tau in (peak - sd, peak, peak + sd):
-            add(tau)
+        for tau in (peak, peak + sd, peak - sd):
+            if min(abs(tau - one) for one in scales) > sd / 3:
+                add(tau)
     return ShareDistribution.of(scales)
+
+
+def _first_guess(scales: Scales, tau: float) -> tuple[float, float] | None:
+    """log α at τ, on the line through those of the nearest two, and a step for parabolas."""
+    nearest = sorted(scales, key=lambda other: abs(other - tau))[:2]
+    if not nearest:
+        return None
+    start, step = scales[nearest[0]].log_alpha, scales[nearest[0]].sd
+    if len(nearest) > 1:
+        one, other = nearest
+        slope = (start - scales[other].log_alpha) / (one - other)
+        start += float(np.clip(slope * (tau - one), -2 * step, 2 * step))
+    return start, step
+
+
+def _bracket_peak(scales: Scales, add: Callable[[float], None]) -> None:
+    """Go outwards until the marginal of τ is lower on either side of its largest value."""
+    step = 1.5 * FIRST_SPACING
+    for _ in range(6):
+        best = max(scales, key=lambda tau: scales[tau].log_marginal)
+        if best == max(scales) and best < HIGHEST:
+            add(min(best + step, HIGHEST))
+        elif best == min(scales) and best > LOWEST:
+            add(max(best - step, LOWEST))
+        else:
+            return
+        step *= 1.5
 
 
 def _peak(scales: Scales) -> tuple[float, float, float]:

@@ -8,13 +8,18 @@ it is fitted by cubics in a bounded function w of ρ's coordinate (docs/inferenc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiewise.engines.preconditioners.averaged_quadratic import (
+    Centre,
+    QuadraticLikelihood,
+    TieLine,
+)
 from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal
 from tiewise.engines.preconditioners.mixture_kernels import (
     log_prior_and_widths,
@@ -25,13 +30,9 @@ from tiewise.engines.preconditioners.mixture_kernels import (
 )
 from tiewise.engines.preconditioners.mixture_marginal import (
     MixtureMarginal,
-    QuadraticLikelihood,
     fit_mixture_marginal,
-    log_share_prior,
     normal_probabilities,
-    share_of,
 )
-from tiewise.engines.preconditioners.newton import ConditionalMode
 from tiewise.engines.preconditioners.plain import (
     SINGLE_PRECISION_SIZE,
     PlainPreconditioner,
@@ -39,6 +40,7 @@ from tiewise.engines.preconditioners.plain import (
     diagonalise,
 )
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.map_priors import log_share_prior, share_of
 from tiewise.model.scalar_priors import Fixed, VariancePrior
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
@@ -46,13 +48,6 @@ Floats = NDArray[np.float64]
 
 BOUND = 4.0  # w = BOUND · tanh(q / BOUND)
 REACH = 4.5  # of q of the share, beyond which τ is linear in it
-
-
-class MixtureStart(NamedTuple):
-    """Where the preconditioner of similar data may start."""
-
-    tau: float
-    mode: ConditionalMode
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,13 +135,10 @@ class MixturePreconditioner:
     diagonal: Floats
     cubics: Cubics
     share_map: ShareMap
-    tie_mode: float
-    tie_coefficients: Floats
-    z_mode: Floats
-    tie_sd: float
+    tie_line: TieLine
     tie_prior: UnconstrainedTie | None
     variance_prior: VariancePrior | None
-    warm_start: MixtureStart
+    warm_start: Centre
 
     @property
     def rank(self) -> int:
@@ -158,6 +150,11 @@ class MixturePreconditioner:
         """Number of rows of q."""
         free = (self.variance_prior is not None) + (self.tie_prior is not None)
         return self.rank + 1 + int(free)
+
+    @property
+    def tie_sd(self) -> float:
+        """Conditional standard deviation of the unconstrained threshold."""
+        return self.tie_line.sd
 
     def _share_values(self, q: Floats) -> ShareValues:
         """Everything that depends on the rows of share and scale alone."""
@@ -182,13 +179,13 @@ class MixturePreconditioner:
         share = share_of(at.tau)
         z, tie_shift = widths(
             y, self.values, self.diagonal, np.exp(-2 * at.log_alpha), share,
-            self.tie_coefficients, self.z_mode,
+            self.tie_line.coefficients, self.tie_line.z,
         )  # fmt: skip
         quality = self._product(self.vectors, 1, z, single=single)
         if self.tie_prior is None:
             t, tie = tie_shift, np.full(q.shape[1], self.model.fixed_tie, dtype=float)
         else:
-            t = self.tie_mode + q[-1] * self.tie_sd - tie_shift
+            t = self.tie_line.mean + q[-1] * self.tie_line.sd - tie_shift
             tie = self.tie_prior.constrain(t).tie
         return MixtureParameters(q, x, z, at.tau, at.log_alpha, t, quality, tie)
 
@@ -247,12 +244,12 @@ class MixturePreconditioner:
             tie = self.tie_prior.constrain(parameters.unconstrained_tie)
             by_t = (by_tie + self.tie_prior.derivative(tie.tie)) * tie.by_t
             by_t += tie.log_jacobian_by_t
-            out[-1] = by_t * self.tie_sd
+            out[-1] = by_t * self.tie_line.sd
         share = share_of(at.tau)
         by_z = self._transposed(self.vectors, 1, by_quality)
         by_y, by_log_alpha, by_tau = width_gradient(
             by_z, parameters.z, self.values, self.diagonal, np.exp(-2 * at.log_alpha), share,
-            self.tie_coefficients, by_t,
+            self.tie_line.coefficients, by_t,
         )  # fmt: skip
         by_x = self._transposed(self.rotation, 0, by_y)
         scaled = at.log_alpha - _cubic(self.cubics.ridge, at.w)[0]
@@ -273,7 +270,7 @@ def _cubic(coefficients: Floats, w: Floats) -> tuple[Floats, Floats]:
     return a + w * (b + w * (c + w * d)), b + w * (2 * c + 3 * w * d)
 
 
-WarmStart = LaplaceMarginal | MixtureStart
+WarmStart = LaplaceMarginal | Centre
 
 
 def plain_or_mixture(
@@ -282,29 +279,28 @@ def plain_or_mixture(
     """The preconditioner of a model without terms; a start of another kind is not used."""
     if model.mixture is None:
         return build_preconditioner(model, start if isinstance(start, LaplaceMarginal) else None)
-    return build_mixture_preconditioner(model, start if isinstance(start, MixtureStart) else None)
+    return build_mixture_preconditioner(model, start if isinstance(start, Centre) else None)
 
 
 def build_mixture_preconditioner(
-    model: BradleyTerry, start: MixtureStart | None = None
+    model: BradleyTerry, start: Centre | None = None
 ) -> MixturePreconditioner:
     """The preconditioner of a model with a mixture prior; `start` is that of similar data."""
     marginal = fit_mixture_marginal(model, start)
-    mode, quadratic = marginal.mode, marginal.quadratic
+    quadratic = marginal.quadratic
     share_map = ShareMap.of(marginal)
     rotation, inverse = _rotation(marginal, float(share_map(np.zeros(1))[0][0]))
     cubics = _fit_cubics(marginal, rotation, inverse)
-    vectors = quadratic.mixture.vectors
+    vectors, values = marginal.mixture
     large, variance = model.size >= SINGLE_PRECISION_SIZE, model.variance
     return MixturePreconditioner(
-        model=model, vectors=vectors, values=quadratic.mixture.values, rotation=rotation,
+        model=model, vectors=vectors, values=values, rotation=rotation,
         single=(rotation.astype(np.float32), vectors.astype(np.float32)) if large else None,
         diagonal=quadratic.diagonal, cubics=cubics, share_map=share_map,
-        tie_mode=mode.unconstrained_tie, tie_coefficients=marginal.tie_cross / marginal.tie_own,
-        z_mode=vectors.T @ mode.quality, tie_sd=1 / np.sqrt(marginal.tie_own),
+        tie_line=quadratic.tie,
         tie_prior=marginal.posterior.tie_prior,
         variance_prior=None if isinstance(variance, Fixed) else variance,
-        warm_start=MixtureStart(marginal.tau, replace(mode, factor=None)),
+        warm_start=marginal.centre,
     )  # fmt: skip
 
 

@@ -221,12 +221,21 @@ class ConditionalPosterior:
     ) -> tuple[Floats, float]:
         """Minus the second derivatives by t: with quality, and by t twice, prior included."""
         assert self.tie_prior is not None
+        tie = self.tie_prior.constrain(np.array([t])).tie
+        by_tie = float(self.model.gradient(quality[:, None], tie)[1][0])
+        return self.tie_derivatives(t, by_tie, likelihood)[1:]
+
+    def tie_derivatives(
+        self, t: float, by_tie: float, likelihood: PlainHessian
+    ) -> tuple[float, Floats, float]:
+        """The slope by t and `tie_hessian`, from the likelihood's derivatives; prior included."""
+        assert self.tie_prior is not None
         at = self.tie_prior.constrain(np.array([t]))
-        by_tie = self.model.gradient(quality[:, None], at.tie)[1]
         by_delta = by_tie + self.tie_prior.derivative(at.tie)
+        slope = by_delta * at.by_t + at.log_jacobian_by_t
         own = likelihood.tie - self.tie_prior.second_derivative(at.tie)
         by_t_twice = own * at.by_t**2 - by_delta * at.by_t_twice - at.log_jacobian_by_t_twice
-        return likelihood.quality_and_tie * at.by_t[0], float(by_t_twice[0])
+        return float(slope[0]), likelihood.quality_and_tie * at.by_t[0], float(by_t_twice[0])
 
     def mode(
         self,

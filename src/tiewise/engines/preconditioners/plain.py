@@ -18,6 +18,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tiewise.engines.preconditioners.averaged_quadratic import (
+    Centre,
+    QuadraticLikelihood,
+    average,
+    expand,
+)
 from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal, fit_laplace_marginal
 from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.model.bradley_terry import BradleyTerry
@@ -27,6 +33,7 @@ from tiewise.model.unconstrained_tie import UnconstrainedTie
 
 Floats = NDArray[np.float64]
 
+AVERAGING_ROUNDS = 3
 SINGLE_PRECISION_SIZE = 256  # items from which on casting to single precision pays
 
 
@@ -190,35 +197,46 @@ class PlainPreconditioner:
 
 
 def build_preconditioner(
-    model: BradleyTerry, start: LaplaceMarginal | None = None
+    model: BradleyTerry, start: LaplaceMarginal | None = None, *, rounds: int = AVERAGING_ROUNDS
 ) -> PlainPreconditioner:
-    """The preconditioner of a model without terms; `start` is the marginal of a similar one."""
+    """The preconditioner of a model without terms; `start` is the marginal of a similar one.
+
+    Without rounds of averaging its centre is the mode.
+    """
     posterior = ConditionalPosterior(model)
     marginal = fit_laplace_marginal(posterior, None if start is None else start.mode)
-    mode = marginal.mode
-    likelihood = model.negative_hessian(mode.quality, mode.tie)
-    cross, own = np.zeros(model.size), 1.0
-    if posterior.tie_prior is not None:
-        cross, own = posterior.tie_hessian(mode.quality, mode.unconstrained_tie, likelihood)
-    factor = model.factor
-    matrix = likelihood.through(factor)
-    # The threshold is eliminated from the Hessian by its Schur complement.
-    by_y = cross if factor is None else factor.T @ cross
-    matrix -= np.outer(by_y, by_y / own)
-    eigenvalues, rotation = diagonalise(matrix)
+    rounds = 0 if marginal.at_edge else rounds
+    quadratic, log_alpha = _average_quadratic(posterior, marginal, rounds)
+    tie = quadratic.tie
+    eigenvalues, rotation = diagonalise(quadratic.hessian)
+    factor = quadratic.basis
     basis = rotation if factor is None else np.ascontiguousarray(factor @ rotation)
-    prior_precision = np.exp(-2 * mode.log_alpha)
-    x = rotation.T @ model.prior.coordinates(mode.quality)
     large, variance = model.size >= SINGLE_PRECISION_SIZE, model.variance
     return PlainPreconditioner(
         model=model, basis=basis, basis_single=basis.astype(np.float32) if large else None,
-        eigenvalues=eigenvalues, precision_mean=(eigenvalues + prior_precision) * x, mode=x,
-        tie_mode=mode.unconstrained_tie, tie_coefficients=(cross @ basis) / own,
-        tie_sd=1 / np.sqrt(own), log_alpha_mean=marginal.mean, log_alpha_sd=marginal.sd,
-        tie_prior=posterior.tie_prior,
+        eigenvalues=eigenvalues, precision_mean=rotation.T @ quadratic.linear,
+        mode=rotation.T @ tie.z, tie_mode=tie.mean, tie_coefficients=rotation.T @ tie.coefficients,
+        tie_sd=tie.sd, log_alpha_mean=marginal.mean + log_alpha - marginal.mode.log_alpha,
+        log_alpha_sd=marginal.sd, tie_prior=posterior.tie_prior,
         variance_prior=None if isinstance(variance, Fixed) else variance,
-        warm_start=replace(marginal, mode=replace(mode, factor=None)),
+        warm_start=replace(marginal, mode=replace(marginal.mode, factor=None)),
     )  # fmt: skip
+
+
+def _average_quadratic(
+    posterior: ConditionalPosterior, marginal: LaplaceMarginal, rounds: int
+) -> tuple[QuadraticLikelihood, float]:
+    """The quadratic averaged around a centre that starts at the mode, and log α there."""
+    centre = Centre.of(marginal.mode)
+    quadratic = expand(posterior, centre)
+    for _ in range(rounds):
+        quadratic, centre = average(posterior, quadratic, centre, times=1)
+        scale = quadratic.scale(0.0, centre.log_alpha, marginal.sd)
+        move = scale.log_alpha - centre.log_alpha
+        centre = quadratic.centre(scale.log_alpha)
+        if abs(move) < 0.1 * marginal.sd:
+            break
+    return quadratic, centre.log_alpha
 
 
 def diagonalise(matrix: Floats) -> tuple[Floats, Floats]:

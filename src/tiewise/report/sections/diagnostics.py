@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
-
 from tiewise.criticism.verdict import results_verdict
 from tiewise.posterior.diagnostics import EXTREMES, LEAST_COMPARED, MANY_ITEMS, SPACED
 from tiewise.posterior.results_folder import Results
@@ -27,7 +25,7 @@ LABELS = {
 def diagnostics_section(results: Results) -> Section:
     """Diagnostics."""
     part = results_verdict(results).computation
-    parameters = pd.read_csv(results.folder / "parameters.csv", index_col="parameter")
+    parameters = results.parameters
     rows = [(parameter_label(str(name)), dict(row)) for name, row in parameters.iterrows()]
     names = dict(zip(results.items["item"], results.items["name"], strict=True))
     effect = sensitivity_sentence(results.facts, names)

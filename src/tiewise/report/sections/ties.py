@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from tiewise.posterior.phrases import no_threshold
 from tiewise.posterior.results_folder import Results
@@ -19,7 +18,7 @@ def tie_section(results: Results) -> Section:
 
 
 def _tie_sentences(results: Results) -> list[str]:
-    tie = pd.read_csv(results.folder / "parameters.csv", index_col="parameter").loc["tie"]
+    tie = results.parameters.loc["tie"]
     if not tie["mean"] > 0:
         return [no_threshold(results)]
     low, middle, high = (np.tanh(tie[key] / 2) for key in ("q2.5", "median", "q97.5"))

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tiewise.study.judge_store import JudgeWithdrawn
 from tiewise.study.values import Judge, Phase
 from tiewise.web.rendering import Language, language, preferred
 from tiewise.web.request import (
@@ -99,7 +100,10 @@ def _answer(page: JudgePage, after_exit: bool, request: JudgeRequest) -> Respons
     check_host(request.http, request.site)
     if request.session.away and not after_exit:
         return request.show("judge/after_exit.html")
-    return page(request.identified())
+    try:
+        return page(request.identified())
+    except JudgeWithdrawn:  # in another tab, a moment ago
+        return request.redirect("/")
 
 
 # Who may see a page, and when.

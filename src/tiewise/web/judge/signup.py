@@ -48,13 +48,20 @@ def sign_up(request: JudgeRequest) -> Response:
         return _consent_form(request, faults, code=code, status=422)
     if request.judge:
         request.site.store.record_consent(request.judge, settings.consent.version)
-    elif not _add_judge(request, answers.answers, code):
+        return request.redirect(_after_sign_up(request))
+    # A new secret: one that a browser had before might be known to somebody else.
+    secret = request.site.cookies.sign_up_secret(form.get("token"))
+    if not _add_judge(request, answers.answers, code, secret):
         faults.append(SignUpFault("code", "code"))
         return _consent_form(request, faults, code=code, status=422)
-    return request.redirect("/groups" if request.site.study.groups else "/pair")
+    return request.with_session(secret=secret).redirect(_after_sign_up(request))
 
 
-def _add_judge(request: JudgeRequest, about: dict[str, str], code: str) -> bool:
+def _after_sign_up(request: JudgeRequest) -> str:
+    return "/groups" if request.site.study.groups else "/pair"
+
+
+def _add_judge(request: JudgeRequest, about: dict[str, str], code: str, secret: str) -> bool:
     """Whether they are a judge now; two clicks make one judge, not two."""
     store, settings = request.site.store, request.site.study.settings
     new = store.add_judge(
@@ -62,9 +69,9 @@ def _add_judge(request: JudgeRequest, about: dict[str, str], code: str) -> bool:
         language=request.language.code,
         about=about,
         code=code if settings.judges.invited_only else None,
-        secret=request.session.secret,
+        secret=secret,
     )
-    return new is not None or store.judge(request.session.secret) is not None
+    return new is not None or store.judge(secret) is not None
 
 
 def _consent_form(
@@ -130,11 +137,15 @@ def withdraw_page(request: JudgeRequest) -> Response:
 
 
 def withdraw(request: JudgeRequest) -> Response:
-    """Erase the judge's personal data, and their answers if they choose so."""
+    """Erase the judge's personal data, and their answers if they choose so.
+
+    Sent twice, the second finds no judge, and is told the same: nothing is stored.
+    """
     extent = request.form.get("erase")
     if extent not in ("all", "about"):
         raise HTTPException(400)
-    request.site.store.withdraw(request.signed_up, judgements_too=extent == "all")
+    if request.judge is not None:
+        request.site.store.withdraw(request.judge, judgements_too=extent == "all")
     return request.with_session(secret=new_secret()).redirect("/withdrawn")
 
 

@@ -53,6 +53,7 @@ class JudgementReader:
         return self._table.where(~self._practice & ~undone)
 
     def _clear(self) -> None:
+        self._judges.clear()
         integers, flags = np.empty(0, np.int64), np.empty(0, bool)
         self._numbers: NDArray[np.int64] = integers
         self._practice: NDArray[np.bool_] = flags

@@ -7,6 +7,7 @@ import os
 import secrets
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
@@ -33,10 +34,22 @@ ONE_THREAD = dict.fromkeys(
 )
 
 
+def _log(error: Exception) -> None:
+    log.warning("The live worker is not looked after: %s", error)
+
+
 class Supervisor:
     """Runs in each process of the site; the one that holds the lease keeps the worker running."""
 
-    def __init__(self, folder: str | Path, store: JudgeStore) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        store: JudgeStore,
+        *,
+        is_there: Callable[[], bool] = lambda: True,
+        report: Callable[[Exception], None] = _log,
+    ) -> None:
+        self._is_there, self._report = is_there, report
         self.holder = secrets.token_hex(8)
         self._folder, self._snapshots = Path(folder), SnapshotStore(store)
         self._url = store.engine.url.render_as_string(hide_password=False)
@@ -61,11 +74,11 @@ class Supervisor:
         return self._worker.pid if self._worker and self._worker.poll() is None else None
 
     def _run(self) -> None:
-        while not self._stopped.is_set():
+        while not self._stopped.is_set() and self._is_there():
             try:
                 self._renew()
             except Exception as error:
-                log.warning("The keeper of the live picture stumbled: %s", error)
+                self._report(error)
             self._stopped.wait(RENEW)
         self._end_worker()
         try:

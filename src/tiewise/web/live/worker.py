@@ -27,16 +27,16 @@ from tiewise.criticism.verdict import verdict
 from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE, on_scale
 from tiewise.data.counts import Counts
 from tiewise.engines.base import Draws, Engine
+from tiewise.engines.preconditioners.averaged_quadratic import Centre
 from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal
-from tiewise.engines.preconditioners.mixture_marginal import share_of
-from tiewise.engines.preconditioners.mixture_preconditioner import MixtureStart, WarmStart
+from tiewise.engines.preconditioners.mixture_preconditioner import WarmStart
 from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.geo.item_context import ItemContext
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import build_model
-from tiewise.model.map_priors import Network
+from tiewise.model.map_priors import Network, share_of
 from tiewise.model.prior_sets import prior_set
 from tiewise.pairing.policies import load_policy
 from tiewise.pairing.state import PairingState
@@ -48,11 +48,15 @@ from tiewise.posterior.tree import attach_judgements
 from tiewise.posterior.warnings import ENOUGH_DRAWS
 from tiewise.progress import no_progress
 from tiewise.study.judge_store import JudgeStore
+from tiewise.study.outage import StudyGone, outage_reason
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
 from tiewise.web.live.cache import Failure, pack_failure, pack_rows
 from tiewise.web.live.reader import JudgementReader
+from tiewise.web.serving.log_format import VARIABLE as LOG_FORMAT
+from tiewise.web.serving.log_format import set_up_logging
+from tiewise.web.serving.memory import collect_and_release, one_arena
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -72,6 +76,7 @@ LEAST_INTERVAL = 0.8
 REST = 1.0
 """Rest after a fit, as a multiple of the time it took, to leave the cores to others."""
 LONGEST_WAIT = 30.0
+HEARTBEAT_SECONDS = 5.0
 NICE = 5
 
 
@@ -129,10 +134,19 @@ class LiveFit:
         ):  # fmt: skip
             raise LeaseLost
 
+    def beat(self) -> None:
+        """Give a sign of life, for `/health`."""
+        try:
+            self.snapshots.record_heartbeat()
+        except Exception as error:
+            log.info("No sign of life could be stored: %s", error)
+
     def fail(self, error: Exception, before: Failure | None) -> Failure:
         """Store what went wrong, if the database answers."""
         since = before.since if before else datetime.now(UTC)
         failure = Failure(failure_message(error), since, before.times + 1 if before else 1)
+        if outage_reason(error) is not None:  # the site tells the log
+            return failure
         if before is None or before.message != failure.message:
             log.error("The live picture was not renewed: %s", failure.message, exc_info=error)
         try:
@@ -169,7 +183,7 @@ class LiveFit:
         # The same seed each time, so that only new judgements move the estimates.
         result = run_engine(model, engine, SeedSequence(SEED), no_progress)
         start = result[1].warm_start
-        self.warm_start = start if isinstance(start, LaplaceMarginal | MixtureStart) else None
+        self.warm_start = start if isinstance(start, LaplaceMarginal | Centre) else None
         return result
 
     def _tree(
@@ -226,15 +240,19 @@ class LiveFit:
 
 def run(live: LiveFit) -> None:
     """Poll for changes and fit, until another process has the lease."""
-    done, changed, failure = "", monotonic(), None
+    done, changed, failure, beat = "", monotonic(), None, -HEARTBEAT_SECONDS
     while live.snapshots.lease_holder(TASK) == live.holder:
         begun = monotonic()
+        if begun - beat >= HEARTBEAT_SECONDS:
+            live.beat()
+            beat = begun
         try:
             pulse = live.snapshots.pulse()
             if pulse != done:
                 live.renew(pulse)
                 done, changed, failure = pulse, begun, None
-        except LeaseLost:
+                collect_and_release()
+        except (LeaseLost, StudyGone):
             return
         except Exception as error:
             failure = live.fail(error, failure)
@@ -259,8 +277,8 @@ def failure_message(error: Exception) -> str:
 
 def _at_mode(model: BradleyTerry, start: WarmStart) -> GaussianPosterior:
     """The posterior at its mode, out of which one judge's answers can be taken."""
-    mode = start.mode
-    if isinstance(start, MixtureStart) and isinstance(model.prior, Network):
+    mode = start if isinstance(start, Centre) else start.mode
+    if isinstance(start, Centre) and isinstance(model.prior, Network):
         model = replace(model, prior=model.prior.at(float(share_of(start.tau))))
     return GaussianPosterior.at_mode(model, mode.quality, mode.tie, float(np.exp(mode.log_alpha)))
 
@@ -286,12 +304,20 @@ def _end_with_parent() -> None:
 def main() -> None:
     """Fit the study in the folder named on the command line."""
     _end_with_parent()
+    one_arena()
+    set_up_logging(os.environ.get(LOG_FORMAT, "plain"))
     if hasattr(os, "nice"):
         os.nice(NICE)
     study = Study.open(Path(sys.argv[1]))
     store = study.store(os.environ.get(DATABASE))
-    with one_blas_thread():
-        run(LiveFit(study, store, os.environ[HOLDER]))
+    try:
+        with one_blas_thread():
+            run(LiveFit(study, store, os.environ[HOLDER]))
+    except Exception as error:
+        # Of these the site tells the log, and its supervisor starts another worker in time.
+        if not isinstance(error, StudyGone) and outage_reason(error) is None:
+            raise
+        sys.exit(1)
     store.close()
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tiewise.errors import InputError
+from tiewise.study.backups.schedule import backup_schedule, backup_status
 from tiewise.study.connection import now
 from tiewise.study.signup import clean_line
 from tiewise.study.values import Phase, TokenPurpose
@@ -15,6 +17,7 @@ from tiewise.text import quantity
 from tiewise.web.request import NUMBER
 from tiewise.web.researcher import sign_in
 from tiewise.web.researcher.downloads import TABLES
+from tiewise.web.researcher.erasure import due_erasure
 from tiewise.web.researcher.report_job import report_status
 from tiewise.web.researcher.request import ResearcherRequest
 from tiewise.web.researcher.wording import ago, sentence
@@ -25,6 +28,7 @@ MESSAGES = {
     "phase": "Done. Judges see it within a second.",
     "researcher": "The researcher can no longer sign in.",
     "link": "The link or token is ended.",
+    "erased": "The answers are erased, and so are the files of items and the backups made here.",
 }
 AUDIT_ROWS = 500
 
@@ -42,8 +46,25 @@ def _control(request: ResearcherRequest, *, fault: str = "", message: str = "") 
         "researcher/control.html", status=422 if fault else 200, fault=fault, message=message,
         researchers=store.researchers(), shares=store.tokens(TokenPurpose.SHARE),
         tokens=store.tokens(TokenPurpose.API), tables=TABLES, report=report, report_source=source,
-        judges_link=f"{request.base_url}/",
+        judges_link=f"{request.base_url}/", due=due_erasure(request), backups=_backups(request),
     )  # fmt: skip
+
+
+class BackupLine(NamedTuple):
+    """What the page says about backups."""
+
+    text: str
+    fault: str
+
+
+def _backups(request: ResearcherRequest) -> BackupLine | None:
+    """How the backups stand, where the site makes them."""
+    schedule = backup_schedule()
+    if schedule is None:
+        return None
+    status = backup_status(request.site.study.folder, request.site.store, schedule)
+    last = f"The last backup is from {ago(status.last, now())}" if status.last else "No backup yet"
+    return BackupLine(f"{last}; {quantity(schedule.keep, 'backup')} are kept.", status.fault)
 
 
 def set_phase(request: ResearcherRequest) -> Response:

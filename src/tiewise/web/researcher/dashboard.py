@@ -13,7 +13,7 @@ from tiewise import text
 from tiewise.posterior.reliability import StoppingAdvice, stopping_advice
 from tiewise.study.connection import now
 from tiewise.study.snapshot_store import Snapshot
-from tiewise.web.researcher import charts, choropleth, wording
+from tiewise.web.researcher import charts, choropleth, erasure, wording
 from tiewise.web.researcher.estimates import (
     SORT_ORDERS,
     ItemEstimate,
@@ -47,7 +47,8 @@ PARTS = (
 
 def overview_page(request: ResearcherRequest) -> Response:
     """The study at a glance."""
-    return request.show("researcher/overview.html", **_overview(request))
+    due = erasure.due_erasure(request)
+    return request.show("researcher/overview.html", due=due, **_overview(request))
 
 
 def updates(request: ResearcherRequest) -> Response:

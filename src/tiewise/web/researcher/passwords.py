@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import secrets
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 SHORTEST = 10
-# Each hash takes 64 MB for a moment; more at once means that somebody tries passwords.
-_SLOTS = BoundedSemaphore(4)
+# Each hash takes 64 MB for a moment; more at once means that somebody tries passwords. Those who
+# are known have slots of their own, and wait for them: no flood of strangers keeps them out.
+_STRANGERS, _KNOWN = BoundedSemaphore(4), BoundedSemaphore(2)
+KNOWN_WAIT_SECONDS = 10.0
 
 
 @cache
@@ -50,12 +54,18 @@ def set_password(store: ResearcherStore, researcher: Researcher, password: str) 
     store.set_password(researcher, _hash(password))
 
 
-def authenticate(store: ResearcherStore, name: str, password: str) -> Researcher | None:
-    """The researcher of this name and password; it takes as long where there is none."""
+def authenticate(
+    store: ResearcherStore, name: str, password: str, *, known: bool = False
+) -> Researcher | None:
+    """The researcher of this name and password; it takes as long where there is none.
+
+    `known` is whether the device or the session is one of this researcher's.
+    """
     if not password:  # nobody has an empty one, so this says nothing about names
         return None
     dummy, stored = _dummy_hash(), store.password_hash(name)
-    right = _is_right(stored or dummy, password)
+    with _slot(known=known):
+        right = _is_right(stored or dummy, password)
     researcher = store.researcher(name) if right and stored else None
     if researcher is not None and stored and _hasher().check_needs_rehash(stored):
         store.set_password(researcher, _hash(password), quiet=True)
@@ -65,26 +75,27 @@ def authenticate(store: ResearcherStore, name: str, password: str) -> Researcher
 def _is_right(hashed: str, password: str) -> bool:
     from argon2.exceptions import InvalidHashError, VerificationError
 
-    _take_slot()
     try:
         return _hasher().verify(hashed, _normalized(password))
     except (VerificationError, InvalidHashError):
         return False
-    finally:
-        _SLOTS.release()
 
 
 def _hash(password: str) -> str:
-    _take_slot()
-    try:
+    with _slot(known=True):
         return _hasher().hash(_normalized(password))
-    finally:
-        _SLOTS.release()
 
 
-def _take_slot() -> None:
-    if not _SLOTS.acquire(blocking=False):
+@contextmanager
+def _slot(*, known: bool) -> Iterator[None]:
+    """Room for one hash; refused where there is none."""
+    slots, seconds = (_KNOWN, KNOWN_WAIT_SECONDS) if known else (_STRANGERS, 0.0)
+    if not slots.acquire(timeout=seconds):
         raise HTTPException(429, headers={"Retry-After": "1"})
+    try:
+        yield
+    finally:
+        slots.release()
 
 
 def _normalized(password: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -31,9 +32,13 @@ from tiewise.web.researcher.wording import sentence
 TASK, FAULT = "papers", "papers-fault"
 LEASE_SECONDS, RENEW_SECONDS, POLL_SECONDS = 30.0, 5.0, 0.2
 MEDIA_TYPES = {"report.html": "text/html; charset=utf-8", "briefing.pdf": "application/pdf"}
+MADE = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z-[0-9a-f]{4}")
+"""The name of a folder with both: the moment, and four digits by chance."""
 INTERRUPTED = "The last time it was cut off before it was done; start it again."
 INTERNAL_ERROR = "It could not be made, by a fault of ours; `tiewise fit` in a terminal says more."
 DATABASE_VARIABLE = "TIEWISE_DATABASE"
+ADDRESS_FILE_VARIABLE = "TIEWISE_DATABASE_FILE"
+"""Emptied for commands that get the address itself: named by both, it would be refused."""
 
 
 class ReportStatus(NamedTuple):
@@ -80,7 +85,7 @@ def start_report(study: Study, store: JudgeStore) -> bool:
             sys.executable, "-m", "tiewise.web.researcher.report_job",
             str(study.folder.resolve()), holder,
         ],
-        env=os.environ | {DATABASE_VARIABLE: address},
+        env=os.environ | {DATABASE_VARIABLE: address, ADDRESS_FILE_VARIABLE: ""},
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     Thread(target=process.wait, daemon=True).start()
@@ -166,7 +171,7 @@ def _make_reports(study: Study, runner: CommandRunner) -> None:
     facts = {"folder": name, "comparisons": fit["comparisons"]}
     runner.snapshots.set_current(TASK, json.dumps(facts).encode())
     for old in home.iterdir():
-        if old.name != name:
+        if old.name != name and MADE.fullmatch(old.name):  # whatever else is there is not ours
             shutil.rmtree(old, ignore_errors=True)
 
 

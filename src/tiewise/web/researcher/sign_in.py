@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tiewise.study.researcher_store import SIGN_IN_LIFETIME
 from tiewise.study.signup import clean_line
 from tiewise.study.values import Researcher, TokenPurpose
+from tiewise.text import quantity
 from tiewise.web.request import count_request
 from tiewise.web.researcher.passwords import SHORTEST, authenticate, password_fault, set_password
 from tiewise.web.researcher.request import HOME, ResearcherRequest, safe_path
@@ -17,6 +20,15 @@ WRONG_PASSWORD = (
     "This name and password do not belong together. Try again, or ask a fellow researcher "
     "for a one-time link."
 )
+TOO_MANY = (
+    "Too many passwords were tried for this name, or from this network. Wait {minutes}, use a "
+    "device on which you have signed in before, or ask a fellow researcher for a one-time link."
+)
+WRONG_CURRENT = (
+    "This is not your current password. If you have forgotten it, ask a fellow researcher for a "
+    "one-time link."
+)
+TOO_MANY_CURRENT = "Too many passwords were tried. Wait {minutes} and try again."
 
 
 def sign_in_page(request: ResearcherRequest) -> Response:
@@ -30,9 +42,17 @@ def sign_in_page(request: ResearcherRequest) -> Response:
 def sign_in(request: ResearcherRequest) -> Response:
     """Begin a session; whatever is wrong, the answer is the same."""
     name, path = clean_line(request.form.get("name")), safe_path(request.form.get("next"))
-    for sender in (address(request.http), f"name {name.casefold()}"):
-        count_request(request.site.throttles.sign_ins, sender)
-    researcher = authenticate(request.site.researcher_store, name, request.form.get("password"))
+    device, password = _known_device(request, name), request.form.get("password")
+    wait = request.site.attempts.seconds_to_wait(*_senders(request, name, device))
+    if wait:
+        fault = TOO_MANY.format(minutes=_minutes(wait))
+        page = request.show(
+            "researcher/sign_in.html", status=429, next=path, name=name, fault=fault
+        )
+        page.headers["Retry-After"] = str(wait)
+        return page
+    known = device is not None
+    researcher = authenticate(request.site.researcher_store, name, password, known=known)
     if researcher is None:
         return request.show(
             "researcher/sign_in.html", status=403, next=path, name=name, fault=WRONG_PASSWORD
@@ -40,10 +60,34 @@ def sign_in(request: ResearcherRequest) -> Response:
     return _signed_in(request, researcher, path)
 
 
+def _known_device(request: ResearcherRequest, name: str) -> str | None:
+    """The secret of the device, where the researcher of this name has signed in on it before."""
+    device = request.site.cookies.read_device(request.http)
+    return device if device is not None and request.site.devices.knows(device, name) else None
+
+
+def _senders(request: ResearcherRequest, name: str, device: str | None) -> tuple[str, ...]:
+    """Whose attempts are counted: those of a device that is known, or of an address and a name.
+
+    So strangers who try passwords for a name hold back strangers, and nobody who was here before.
+    """
+    if device is not None:
+        return (f"device {device} {name}",)
+    return f"address {address(request.http)}", f"name {name.casefold()}"
+
+
+def _minutes(seconds: int) -> str:
+    return quantity(ceil(seconds / 60), "minute")
+
+
 def _signed_in(request: ResearcherRequest, researcher: Researcher, path: str) -> Response:
     # A new secret: one that a browser had before might be known to somebody else.
     secret = request.site.researcher_store.sign_in(researcher)
-    return request.with_session(secret=secret).redirect(path)
+    cookies, devices = request.site.cookies, request.site.devices
+    response = request.with_session(secret=secret).redirect(path)
+    device = devices.remember(researcher, cookies.read_device(request.http))
+    cookies.write_device(device, request.http, response)
+    return response
 
 
 # One-time links.
@@ -97,17 +141,34 @@ def one_time_link_page(
 
 def password_page(request: ResearcherRequest) -> Response:
     """The form for a new password."""
-    return request.show("researcher/password.html", fault="", shortest=SHORTEST)
+    return _password_form(request)
+
+
+def _password_form(
+    request: ResearcherRequest, fault: str = "", field: str = "", status: int = 200
+) -> Response:
+    return request.show(
+        "researcher/password.html", status=status, fault=fault, field=field, shortest=SHORTEST
+    )
 
 
 def change_password(request: ResearcherRequest) -> Response:
-    """Set a new password, and end the other sessions of this researcher."""
-    new, again = request.form.get("password"), request.form.get("again")
-    fault = password_fault(new, again, request.signed_in.name)
+    """Set a new password, and end the other sessions and devices of this researcher."""
+    new, again, me = request.form.get("password"), request.form.get("again"), request.signed_in
+    fault = password_fault(new, again, me.name)
     if fault:
-        return request.show("researcher/password.html", status=422, fault=fault, shortest=SHORTEST)
-    set_password(request.site.researcher_store, request.signed_in, new)
-    request.site.researcher_store.sign_out_others(request.signed_in, request.session.secret)
+        return _password_form(request, fault, "password", status=422)
+    if me.must_know_password:
+        wait = request.site.attempts.seconds_to_wait(f"current password {me.id}")
+        if wait:
+            fault = TOO_MANY_CURRENT.format(minutes=_minutes(wait))
+            return _password_form(request, fault, "current", status=429)
+        store, current = request.site.researcher_store, request.form.get("current")
+        if not authenticate(store, me.name, current, known=True):
+            return _password_form(request, WRONG_CURRENT, "current", status=403)
+    set_password(request.site.researcher_store, me, new)
+    request.site.researcher_store.sign_out_others(me, request.session.secret)
+    request.site.devices.forget_others(me, request.site.cookies.read_device(request.http))
     return request.redirect("/watch/run?done=password")
 
 

@@ -1,0 +1,1 @@
+"""Backups of a study in one archive, restoring them, and making them while a site runs."""

@@ -1,0 +1,141 @@
+"""What the API answers, as types: mypy checks the code by them, and they are its description.
+
+A string beside a type says what the value means; a keyword adds to its JSON schema.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from tiewise.data.answers import ANSWERS
+from tiewise.study.values import Phase
+from tiewise.web.api.json_schema import Keyword
+
+Count = Annotated[int, Keyword("minimum", 0)]
+Place = Annotated[int, Keyword("minimum", 1)]
+Share = Annotated[float, Keyword("minimum", 0), Keyword("maximum", 1)]
+Moment = Annotated[str, Keyword("format", "date-time")]
+AnswerName = Annotated[str, Keyword("enum", tuple(answer.stored for answer in ANSWERS))]
+
+
+class ErrorBody(TypedDict):
+    """What is amiss, and the way out."""
+
+    error: str
+    status: Annotated[int, "the status of the answer"]
+
+
+class ContentBody(TypedDict):
+    """One of the paths of the API."""
+
+    path: Annotated[str, "where it is on this host"]
+    holds: Annotated[str, "what it holds"]
+
+
+class IndexBody(TypedDict):
+    """What there is to read."""
+
+    study: Annotated[str, "the title of the study"]
+    version: Annotated[int, "the version of the API"]
+    has: Annotated[dict[str, ContentBody], "the paths by their names"]
+
+
+class SnapshotBody(TypedDict):
+    """The picture that figures are from."""
+
+    id: int
+    made: Annotated[Moment, "when it was made, UTC"]
+    comparisons: Annotated[Count, "judgements in it that carry information: no skips"]
+
+
+class StudyBody(TypedDict):
+    """What is asked, and how far it is."""
+
+    title: str
+    question: str
+    higher: Annotated[str, "what the item with more of it is called"]
+    lower: Annotated[str, "what the item with less of it is called"]
+    noun: Annotated[str, "what an item is called"]
+    phase: Phase
+    items: Annotated[Count, "how many there are"]
+    groups: Annotated[list[str], "their groups, where there are several"]
+    goal: Annotated[Count | None, "comparisons wanted in all"]
+    reliability_wanted: Share
+    reliability: Annotated[Share | None, "as it is"]
+    judges: Annotated[Count, "how many judges count"]
+    answers: Annotated[dict[AnswerName, Count] | None, "how many answers of each kind count"]
+    snapshot: SnapshotBody | None
+
+
+class ItemBody(TypedDict):
+    """One of the things that are compared."""
+
+    id: str
+    name: str
+    group: str | None
+
+
+class ItemsBody(TypedDict):
+    """What is compared."""
+
+    items: list[ItemBody]
+
+
+class IntervalBody(TypedDict):
+    """The median of a parameter, and the ends of its 95 % interval."""
+
+    median: float
+    low: float
+    high: float
+
+
+class EstimateBody(TypedDict):
+    """Quality and rank of an item; low and high are the ends of 95 % intervals."""
+
+    id: str
+    name: str
+    median: Annotated[float, "of the quality, where 0 is the average item; as mean, sd, low, high"]
+    mean: float
+    sd: Annotated[float, Keyword("minimum", 0)]
+    low: float
+    high: float
+    rank: Annotated[Place, "posterior median rank, 1 the highest"]
+    rank_low: Place
+    rank_high: Place
+    top: Annotated[Share, "chance to be among the top k"]
+    comparisons: Annotated[Count, "judgements that it was in"]
+
+
+class EstimatesBody(TypedDict):
+    """Quality and rank of every item; only snapshot and items before the first comparison."""
+
+    snapshot: SnapshotBody | None
+    engine: NotRequired[Annotated[str, "how it was fitted"]]
+    kind: NotRequired[Annotated[str, "exact or approximate"]]
+    tie: NotRequired[Annotated[IntervalBody | None, "the tie threshold; null without ties"]]
+    variance: NotRequired[Annotated[IntervalBody, "the variance of quality"]]
+    reliability: NotRequired[
+        Annotated[Share, "the share of the differences between items that is known"]
+    ]
+    top_of: NotRequired[Annotated[Count, 'k of "chance to be among the top k"']]
+    cautions: NotRequired[Annotated[list[str], "what to beware of, in sentences"]]
+    items: list[EstimateBody]
+
+
+class CoverageItemBody(TypedDict):
+    """Comparisons of an item, and the part that it hangs together with."""
+
+    id: str
+    name: str
+    comparisons: Count
+    part: Annotated[Count, "0 is the largest part"]
+
+
+class CoverageBody(TypedDict):
+    """Comparisons of every item, and what hangs together."""
+
+    snapshot: SnapshotBody | None
+    parts: Annotated[
+        Count | None, "how many sets the comparisons fall into, with none between them"
+    ]
+    items: list[CoverageItemBody]

@@ -1,0 +1,98 @@
+"""What the terminal says when the site starts: where it is, and how researchers sign in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.study import Study
+
+DEFAULT_RESEARCHER = "researcher"
+STOP, NOTE = "Stop with Ctrl-C.", "Note:"
+
+
+def can_sign_in(study: Study, database: str | None = None) -> bool:
+    """Whether a researcher has a password or is signed in."""
+    store = study.store(database)
+    try:
+        return ResearcherStore(store).can_sign_in()
+    finally:
+        store.close()
+
+
+def first_sign_in_link(
+    study: Study, url: str, database: str | None = None, *, always: bool = False
+) -> str:
+    """A researcher's one-time link, where nobody can sign in yet or `always`; else nothing."""
+    store = study.store(database)
+    try:
+        researchers = ResearcherStore(store)
+        if researchers.can_sign_in() and not always:
+            return ""
+        first = next(iter(researchers.researchers()), None)
+        secret = researchers.invite_researcher(first.name if first else DEFAULT_RESEARCHER)
+        return f"{url}/sign-in/{secret}"
+    finally:
+        store.close()
+
+
+def startup_lines(
+    study: Study,
+    *,
+    host: str,
+    port: int,
+    public_url: str = "",
+    name: str = "",
+    behind_proxy: bool = False,
+    sign_in: str = "",
+) -> list[str]:
+    """What the terminal says about a study: the judges' link first."""
+    url = site_address(host, port, public_url, name)
+    lines = [study.settings.study.title, f"Judges open {url}/", STOP]
+    if sign_in:
+        lines.insert(2, sign_in)
+    if study.settings.judges.invited_only:
+        lines.insert(2, f"They need a code: tiewise invite {study.folder} --count 20")
+    if (
+        url.startswith("http:")
+        and not (behind_proxy and not public_url)
+        and _is_reachable(host, url)
+    ):
+        lines.append(
+            f"{NOTE} this is plain http, so answers and personal links travel where others on the "
+            "way can read them. Put a proxy with https before it (docs/study.md), or listen on "
+            "localhost."
+        )
+    return lines
+
+
+def shared_last(lines: Sequence[str]) -> list[str]:
+    """The lines of every study, then, once, those that hold for all of them."""
+    last = [line for line in dict.fromkeys(lines) if line == STOP or line.startswith(NOTE)]
+    return [line for line in lines if line not in last] + last
+
+
+def site_address(host: str, port: int, public_url: str, name: str) -> str:
+    """The address of a study, without a slash at its end."""
+    name_of_host = f"[{host}]" if ":" in host else host
+    url = public_url or f"http://{'localhost' if _is_any(host) else name_of_host}:{port}"
+    return f"{url}/{name}" if name else url
+
+
+def _is_any(host: str) -> bool:
+    return host in ("", "0.0.0.0", "::")
+
+
+def _is_reachable(host: str, url: str) -> bool:
+    """Whether other machines can reach it."""
+    url_host = urlsplit(url).hostname or ""
+    return _is_any(host) or not (_is_local(host) and _is_local(url_host))
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
