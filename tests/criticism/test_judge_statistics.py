@@ -54,7 +54,7 @@ def fitted(prior: Network, table: JudgementTable) -> GaussianPosterior:
         table.answer == TIE,
     )  # fmt: skip
     model = BradleyTerry(counts, prior)
-    mode = Transport(draws=8).run(model, SeedSequence(1), no_progress).warm_start.mode
+    mode = Transport(draws=8).run(model, SeedSequence(1), no_progress).warm_start
     return GaussianPosterior.at_mode(model, mode.quality, mode.tie, float(np.exp(mode.log_alpha)))
 
 

@@ -42,7 +42,7 @@ def few() -> Counts:
 
 @pytest.fixture(scope="module")
 def tree(few) -> DataTree:
-    return fit(BradleyTerry(few), Transport(draws=4000), rng=SEED)
+    return fit(BradleyTerry(few), Transport(draws=4000), rng=SEED, ess=0)
 
 
 # Densities.

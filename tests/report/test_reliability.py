@@ -28,7 +28,7 @@ def results(tmp_path_factory) -> Results:
     """A study whose sampling had to go on."""
     _, data = crowd(Independent(ITEMS), np.random.default_rng(2), good=6, each=30)
     out = tmp_path_factory.mktemp("reliability") / "out"
-    analyse(data, out, engine=Transport(draws=100, chains=8), rng=3, ess=400, report=False)
+    analyse(data, out, engine=Transport(draws=200, chains=8), rng=3, ess=400, report=False)
     return read_results(out)
 
 

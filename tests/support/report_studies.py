@@ -268,6 +268,7 @@ def table_rows(page: Element, name: str) -> list[tuple[Element, list[Element]]]:
 
 
 def csv_rows(path: Path) -> list[dict[str, str]]:
-    """A table as the file has it, nothing turned into numbers."""
+    """A table as our reader has it, nothing turned into numbers."""
     with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        rows = list(csv.DictReader(file))
+    return [{restore(key): restore(cell) for key, cell in row.items()} for row in rows]

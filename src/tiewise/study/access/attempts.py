@@ -13,6 +13,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from tiewise.study.connection import Database, now
 from tiewise.study.schema import sign_in_attempts as attempts
 
+CLOCK_SET_BACK = timedelta(minutes=1)
+
 
 class AttemptStore:
     """Counts attempts by sender: `number` of them in `seconds`, and then the sender has to wait.
@@ -74,8 +76,9 @@ class AttemptStore:
         ).returning(attempts.c.number, attempts.c.until)
 
     def _is_over(self, at: datetime) -> Any:
-        # What ends later than anything begun now is from a clock that was set back since.
-        latest = at + timedelta(seconds=self._seconds)
+        # What ends much later than anything begun now is from a clock that was set back since; a
+        # little later is another worker's attempt, begun after this one.
+        latest = at + timedelta(seconds=self._seconds) + CLOCK_SET_BACK
         return (attempts.c.until <= at) | (attempts.c.until > latest)
 
 
