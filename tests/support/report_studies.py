@@ -15,6 +15,7 @@ from shapely import box
 from xarray import Dataset, DataTree
 
 from tiewise.data.counts import Counts
+from tiewise.data.spreadsheet_cells import restore
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.engines.transport import Transport
