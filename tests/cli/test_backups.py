@@ -9,10 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from support import command
+from support.command import refusal, run
 from support.site import copy_study, with_database
-from tiewise.cli.main import main
 from tiewise.study.create import create_study
 from tiewise.study.schema import newest_revision
 from tiewise.study.study import Study
@@ -46,21 +46,8 @@ def study(template, desk) -> str:
     return "posters"
 
 
-def run(*words: object, answer: str | None = None) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words], input=answer)
-
-
 def done(*words: object, answer: str | None = None) -> str:
-    result = run(*words, answer=answer)
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def refusal(*words: object) -> str:
-    result = run(*words)
-    assert result.exit_code == 2, result.output
-    assert re.fullmatch(r"tiewise: .*\n", result.stderr), result.stderr
-    return result.stderr
+    return command.done(*words, answer=answer).output
 
 
 def judgements(folder: str) -> int:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import geopandas
 import pytest
-from click.testing import CliRunner, Result
 from shapely import box
 
-from tiewise.cli.main import main
+from support.command import done, run
 from tiewise.posterior.results_folder import read_results
 from tiewise.report.reproduce import fit_command, python_call
 from tiewise.study.create import create_study
@@ -26,16 +25,6 @@ def desk(tmp_path, monkeypatch) -> Path:
     """Every test sits at an empty desk."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
-def done(*words: object) -> Result:
-    result = run(*words)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def refusal(*words: object) -> str:

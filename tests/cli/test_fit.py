@@ -16,8 +16,9 @@ import geopandas
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
+from support.command import done, run
 from support.everyday import everyday
 from tiewise.cli.main import main
 from tiewise.data.spreadsheet_cells import restore
@@ -43,16 +44,6 @@ def desk(tmp_path, monkeypatch) -> Path:
     """Every test sits at an empty desk."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
-def done(*words: object) -> Result:
-    result = run(*words)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def refusal(*words: object) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from tiewise.cli.main import main
+from support.command import done, refusal
 from tiewise.study.create import create_study
 from tiewise.workflows.simulate import write_simulated_study
 
@@ -23,23 +21,6 @@ INTO_A_FOLDER = {
     "simulate": ("simulate", "--items", "5"),
     "data": ("data", "wimbledon", "--out"),
 }
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
-def done(*words: object) -> Result:
-    result = run(*words)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def refusal(*words: object) -> str:
-    result = run(*words)
-    assert result.exit_code == 2, result.output
-    assert re.fullmatch(r"tiewise: .*\n", result.stderr), result.stderr
-    return result.stderr
 
 
 def everything(folder: Path) -> dict[str, bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from support import command
 from tiewise.cli.main import main
 from tiewise.cli.plan import BETTER
 from tiewise.geo.areas import Areas
@@ -55,20 +55,15 @@ def desk(tmp_path, monkeypatch) -> Path:
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(main, ["plan", *(str(word) for word in words)])
+    return command.run("plan", *words)
 
 
 def done(*words: object) -> str:
-    result = run(*words, *QUICK)
-    assert result.exit_code == 0, result.output
-    return result.output
+    return command.done("plan", *words, *QUICK).output
 
 
 def refusal(*words: object) -> str:
-    result = run(*words)
-    assert result.exit_code == 2, result.output
-    assert re.fullmatch(r"tiewise: .*\n", result.stderr), result.stderr
-    return result.stderr
+    return command.refusal("plan", *words)
 
 
 def test_a_list_is_planned_and_everything_is_written(planned):

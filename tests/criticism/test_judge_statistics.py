@@ -10,6 +10,7 @@ from tiewise.criticism.judge_statistics import judge_statistics
 from tiewise.criticism.leave_own_out import GaussianPosterior, leave_own_out
 from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.data.counts import Counts
+from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.engines.transport import Transport
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
@@ -54,7 +55,8 @@ def fitted(prior: Network, table: JudgementTable) -> GaussianPosterior:
         table.answer == TIE,
     )  # fmt: skip
     model = BradleyTerry(counts, prior)
-    mode = Transport(draws=8).run(model, SeedSequence(1), no_progress).warm_start
+    scale = Transport(draws=8).run(model, SeedSequence(1), no_progress).warm_start.log_alpha
+    mode = ConditionalPosterior(model).mode(scale)
     return GaussianPosterior.at_mode(model, mode.quality, mode.tie, float(np.exp(mode.log_alpha)))
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 import pytest
 
 from support.everyday import everyday
-from support.site import copy_study, with_database
+from support.site import copy_study, with_an_image, with_database
 from tiewise.errors import InputError, InputWarning
 from tiewise.study.backups import databases
 from tiewise.study.backups.archive import BackupFacts, unpack, write_archive
@@ -40,7 +40,6 @@ from tiewise.study.backups.durations import parse_duration
 from tiewise.study.backups.keys import BackupKey, make_backup_key, read_backup_key
 from tiewise.study.backups.restore import restore
 from tiewise.study.connection import now
-from tiewise.study.create import create_study
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.schema import migrate, newest_revision
@@ -54,10 +53,8 @@ ROLE = '\n[[judges.fields]]\nname = "role"\nlabel = "Role"\n'
 def template(tmp_path_factory) -> Study:
     """Posters with images, and a study whose judges say their role."""
     place = tmp_path_factory.mktemp("template")
-    (place / "red.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
     rows = "name,description,image\nRed,it is red,red.svg\nBlue,,\nسماء,,\n"
-    (place / "posters.csv").write_text(rows, encoding="utf-8")
-    study = create_study(place / "s", question="Which is clearer?", items=place / "posters.csv")
+    study = with_an_image(place, rows, "Which is clearer?")
     with (study.folder / "study.toml").open("a", encoding="utf-8") as file:
         file.write(ROLE)
     (study.folder / "secret").write_text("k" * 64, encoding="ascii")

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from sqlalchemy import event, text
 
-from support.site import copy_study, edited, with_database
+from support.site import copy_study, edited, with_an_image, with_database
 from tiewise.errors import InputError, InputWarning
 from tiewise.study.backups.backup import make_backup
 from tiewise.study.connection import now
-from tiewise.study.create import check_study, create_study
+from tiewise.study.create import check_study
 from tiewise.study.export import export
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
@@ -34,10 +34,8 @@ SENTENCE = 'kept = "Answers are kept for two years after the study closes."'
 @pytest.fixture(scope="module")
 def template(tmp_path_factory) -> Study:
     place = tmp_path_factory.mktemp("template")
-    (place / "red.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
     rows = "item,name,description,image\na,Red,an essay by Eve,red.svg\nb,Blue,,\nc,Green,,\n"
-    (place / "items.csv").write_text(rows, encoding="utf-8")
-    study = create_study(place / "s", question="Which?", items=place / "items.csv")
+    study = with_an_image(place, rows, "Which?")
     return with_database(edited(study, {SENTENCE: f"{SENTENCE}\nkept_until = {DAY}"}, ROLE))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tiewise.study.create import create_study
 from tiewise.study.study import Study
 
 
@@ -25,6 +26,13 @@ def edited(study: Study, swaps: dict[str, str], more: str = "") -> Study:
         text = text.replace(old, new)
     path.write_text(text + more, encoding="utf-8")
     return Study.open(study.folder)
+
+
+def with_an_image(place: Path, rows: str, question: str) -> Study:
+    """A study of these rows of a table of items, which may name the image `red.svg`."""
+    (place / "red.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
+    (place / "items.csv").write_text(rows, encoding="utf-8")
+    return create_study(place / "s", question=question, items=place / "items.csv")
 
 
 def with_database(study: Study) -> Study:

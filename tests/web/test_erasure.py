@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from support.form_browser import Visitor
-from support.site import copy_study, edited, with_database
+from support.site import copy_study, edited, with_an_image, with_database
 from tiewise.study.backups.backup import FOLDER_VARIABLE, KEY_FILE_VARIABLE, make_backup
 from tiewise.study.backups.schedule import SCHEDULE_VARIABLE, BackupSchedule
 from tiewise.study.connection import now
-from tiewise.study.create import create_study
 from tiewise.study.study import Study
 from tiewise.study.values import Phase
 from tiewise.web.app import make_app
@@ -25,10 +24,8 @@ SENTENCE = 'kept = "Answers are kept for two years after the study closes."'
 @pytest.fixture(scope="module")
 def template(tmp_path_factory) -> Study:
     place = tmp_path_factory.mktemp("template")
-    (place / "red.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>", encoding="utf-8")
     rows = "name,image\nRed,red.svg\nBlue,\nGreen,\n"
-    (place / "items.csv").write_text(rows, encoding="utf-8")
-    study = create_study(place / "s", question="Which is clearer?", items=place / "items.csv")
+    study = with_an_image(place, rows, "Which is clearer?")
     return with_database(edited(study, {'languages = ["en"]': 'languages = ["en", "ar"]'}))
 
 

@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
@@ -41,6 +41,8 @@ minutes, in which every thread of the site would wait."""
 CACHE_KIB = 512
 """Memory for the pages of an SQLite database, for each connection."""
 BEGIN = text("BEGIN IMMEDIATE")
+CLOCK_SET_BACK = timedelta(minutes=1)
+"""What would last for so much longer than it may is of a clock that was set back since."""
 ATTEMPTS = 6
 """How often a transaction is tried that others of the same moment stand in the way of."""
 FIRST_WAIT, LONGEST_WAIT = 0.01, 0.2

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import IntegrityError
 
-from tiewise.study.connection import now
+from tiewise.study.connection import CLOCK_SET_BACK, now
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.schema import (
     current_values,
@@ -27,8 +27,6 @@ from tiewise.study.schema import (
 
 EVERYBODY = "*"
 """In place of a judge, in the record of the erasure of a whole study."""
-CLOCK_SET_BACK = timedelta(minutes=1)
-"""A lease that would last for so much longer than it may is of a clock that was set back since."""
 MAX_SNAPSHOTS = 240
 """Snapshots stored at most, spread over the comparisons of the study."""
 HEARTBEAT, SCRATCH = "heartbeat", "health"

@@ -93,24 +93,26 @@ def serve(
     options, lines = within_open_files(options)
     for name, study in studies.items():
         read_key(study.folder)
+        sign_in = _sign_in_words(
+            study, site_address(host, port, url, name), study_database(name, database),
+            always=sign_in_link, shown=log_format == "plain",
+        )  # fmt: skip
         lines += startup_lines(
             study, host=host, port=port, public_url=url, name=name, behind_proxy=behind_proxy,
-            sign_in=_sign_in_words(
-                study, site_address(host, port, url, name), study_database(name, database),
-                always=sign_in_link, shown=log_format == "plain",
-            ),
+            sign_in=sign_in,
         )  # fmt: skip
     for line in shared_last(lines):
         write_line(line)
-    # Workers are new processes that share nothing with this one but the environment.
-    folders_by_name = {name: str(path) for name, path in paths.items()}
-    os.environ[SITE_VARIABLE] = json.dumps(
-        {"folders": folders_by_name, "database": database, "url": url, "limits": limits,
-         "live": live}
-    )  # fmt: skip
+    _export_site(paths, database=database, url=url, limits=limits, live=live)
     ages = worker_ages(studies, database) if live else dict
     with exported(options, workers) as counters, metrics(metrics_port, counters, ages):
         run_workers(host, port, workers=workers, behind_proxy=behind_proxy, log_format=log_format)
+
+
+def _export_site(paths: Mapping[str, Path], **options: Any) -> None:
+    """Tell the workers what to open: they share nothing with this process but the environment."""
+    folders = {name: str(path) for name, path in paths.items()}
+    os.environ[SITE_VARIABLE] = json.dumps({"folders": folders, **options})
 
 
 def _sign_in_words(

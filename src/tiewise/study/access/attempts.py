@@ -10,10 +10,8 @@ from typing import Any
 from sqlalchemy import case, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from tiewise.study.connection import Database, now
+from tiewise.study.connection import CLOCK_SET_BACK, Database, now
 from tiewise.study.schema import sign_in_attempts as attempts
-
-CLOCK_SET_BACK = timedelta(minutes=1)
 
 
 class AttemptStore:
@@ -76,8 +74,7 @@ class AttemptStore:
         ).returning(attempts.c.number, attempts.c.until)
 
     def _is_over(self, at: datetime) -> Any:
-        # What ends much later than anything begun now is from a clock that was set back since; a
-        # little later is another worker's attempt, begun after this one.
+        # A little later than anything begun now ends another worker's, begun after this one.
         latest = at + timedelta(seconds=self._seconds) + CLOCK_SET_BACK
         return (attempts.c.until <= at) | (attempts.c.until > latest)
 

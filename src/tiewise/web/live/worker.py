@@ -30,6 +30,7 @@ from tiewise.engines.base import Draws, Engine
 from tiewise.engines.preconditioners.averaged_quadratic import Centre
 from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal
 from tiewise.engines.preconditioners.mixture_preconditioner import WarmStart
+from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
@@ -277,9 +278,13 @@ def failure_message(error: Exception) -> str:
 
 def _at_mode(model: BradleyTerry, start: WarmStart) -> GaussianPosterior:
     """The posterior at its mode, out of which one judge's answers can be taken."""
-    mode = start if isinstance(start, Centre) else start.mode
-    if isinstance(start, Centre) and isinstance(model.prior, Network):
+    if isinstance(start, LaplaceMarginal):
+        mode = start.mode
+    else:
+        # A centre is a mean, at one share; the mode is that of the same share and scale.
+        assert isinstance(model.prior, Network)
         model = replace(model, prior=model.prior.at(float(share_of(start.tau))))
+        mode = ConditionalPosterior(model).mode(start.log_alpha)
     return GaussianPosterior.at_mode(model, mode.quality, mode.tie, float(np.exp(mode.log_alpha)))
 
 
