@@ -99,6 +99,8 @@ def test_of_two_studies_the_one_that_is_deleted_stops_and_the_other_goes_on(home
         answer = green.post("/green/answer", fields)
         assert answer.status_code == 503
         assert "This study has stopped" in answer.text
+        assert "was not kept" in answer.text
+        assert "Go on" not in answer.text
         green.get("/begin")
         assert green.answer.status_code == 503
     assert (
