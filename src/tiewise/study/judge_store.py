@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from sys import intern
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, func, select
@@ -337,7 +338,9 @@ def _free_invite(connection: Connection, code: str) -> int | None:
 
 
 def _past_answer(row: Any) -> PastAnswer:
-    return PastAnswer(row.left, row.right, row.kind, CODE_OF_STORED[row.outcome])
+    # Interned: a judge meets an item many times, and many pages are made at once.
+    left, right, kind = intern(row.left), intern(row.right), intern(row.kind)
+    return PastAnswer(left, right, kind, CODE_OF_STORED[row.outcome])
 
 
 def _open_offer(connection: Connection, judge: Judge) -> Offer | None:
