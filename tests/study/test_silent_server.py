@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import socket
 from threading import Thread
+from time import sleep
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import InternalError
 
 from tiewise.errors import InputError
 from tiewise.study import connection
@@ -16,6 +19,24 @@ def test_the_address_may_say_otherwise_about_the_network():
     options = connection._network_options("postgresql+psycopg://me@host/name?connect_timeout=60")
     assert "connect_timeout" not in options
     assert options["tcp_user_timeout"] == connection.NETWORK_OPTIONS["tcp_user_timeout"]
+
+
+def test_what_a_program_that_vanished_had_locked_is_free_again(monkeypatch, postgresql):
+    """Neither its end nor the network says that it is gone: the server ends its transaction."""
+    monkeypatch.setattr(connection, "IDLE_SECONDS", 0.2)
+    database = Database(postgresql())
+    lock = text("SELECT pg_advisory_xact_lock(7)")
+    with database.engine.connect() as vanished, database.writing() as other:
+        vanished.execute(lock)
+        other.execute(lock)
+        with pytest.raises(InternalError, match="idle-in-transaction"):
+            vanished.execute(lock)
+    with database.writing() as patient:
+        connection.take_time(patient)
+        patient.execute(lock)
+        sleep(0.5)
+        patient.execute(lock)
+    database.close()
 
 
 @pytest.mark.slow

@@ -38,6 +38,9 @@ NETWORK_OPTIONS = {
 }  # fmt: skip
 """A server that does not answer any more is given up after some seconds; by itself TCP takes many
 minutes, in which every thread of the site would wait."""
+IDLE_SECONDS = 4
+"""A transaction of which nothing is heard for so long is ended by the PostgreSQL server. The
+network may have lost its program without a word, and its locks would stay for hours."""
 CACHE_KIB = 512
 """Memory for the pages of an SQLite database, for each connection."""
 BEGIN = text("BEGIN IMMEDIATE")
@@ -46,8 +49,9 @@ CLOCK_SET_BACK = timedelta(minutes=1)
 ATTEMPTS = 6
 """How often a transaction is tried that others of the same moment stand in the way of."""
 FIRST_WAIT, LONGEST_WAIT = 0.01, 0.2
-TRY_AGAIN = ("40001", "40P01")
-"""Codes of PostgreSQL for a serialisation failure and a deadlock: nothing of it was stored."""
+TRY_AGAIN = ("40001", "40P01", "25P03")
+"""Codes of PostgreSQL for a serialisation failure, a deadlock and a transaction that was idle for
+too long: nothing of it was stored."""
 
 Value = TypeVar("Value")
 
@@ -110,6 +114,7 @@ class Database:
         if revision is not None and before_migration is not None:
             before_migration(self.engine.url)
         with self.writing() as connection:
+            take_time(connection)
             migrate(connection)
 
     @property
@@ -194,6 +199,7 @@ def _connect(url: str) -> Engine:
                 plain, pool_size=10, max_overflow=20, hide_parameters=True,
                 isolation_level="READ COMMITTED", connect_args=_network_options(plain),
             )  # fmt: skip
+            event.listen(engine, "connect", _bound_idle_transactions)
             return hide_values(_checked(engine))
         except ArgumentError as error:
             raise InputError(f"database=: {error}; write postgresql://user@host/name") from None
@@ -217,6 +223,17 @@ def _connect(url: str) -> Engine:
             connection.execute(f"PRAGMA {pragma}")
 
     return engine
+
+
+def _bound_idle_transactions(connection: Any, _: object) -> None:
+    connection.execute(f"SET idle_in_transaction_session_timeout = {1000 * IDLE_SECONDS:.0f}")
+    connection.commit()
+
+
+def take_time(connection: Connection) -> None:
+    """Let this transaction pause for as long as it likes between two statements."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
 
 
 def _network_options(url: str) -> dict[str, int]:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from tiewise.data.answers import ANSWERS, CODE_OF_STORED
 from tiewise.pairing.policies import OrderedPair
 from tiewise.study import judge_queries
-from tiewise.study.connection import Database, digest, now
+from tiewise.study.connection import Database, digest, now, take_time
 from tiewise.study.schema import (
     erasures,
     fit_settings,
@@ -259,6 +259,7 @@ class JudgeStore(Database):
         query = judge_queries.all_judgements().order_by(judgements.c.id)
         # In a transaction: row by row is how PostgreSQL hands out many, and only within one.
         with self.engine.connect() as connection:
+            take_time(connection)
             yield from connection.execution_options(yield_per=5000).execute(query).mappings()
 
     def judge_rows(self) -> Iterator[RowMapping]:
