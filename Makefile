@@ -8,6 +8,9 @@ DEMO   := demo
 # Tests run on every core already; a BLAS that also did would only get in the way.
 ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# Without compiled files each process of the tests, and every command they start, compiles anew.
+KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
+
 # One more than there are cores: tests that wait for a browser leave room for another.
 TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
@@ -39,7 +42,8 @@ types: $(VENV)/.ready
 	$(BIN)/mypy
 
 everyday: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder \
+	  -m "not slow"
 
 # Pages are opened in a real browser, and the store is tested on a real PostgreSQL server. Where they
 # are missing and there is no leave to install them, those tests are left out.
@@ -56,11 +60,12 @@ tools:
 	else echo "Missing, so some tests are left out: $$missing (sudo apt install $$missing)"; fi
 
 test-slow: $(VENV)/.ready tools
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n $(TEST_PROCESSES) --dist load --maxschedchunk 1 -m "slow and not thorough"
+	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n $(TEST_PROCESSES) --dist load --maxschedchunk 1 \
+	  --hypothesis-profile slow -m "slow and not thorough"
 
 # Everything there is; run before a release.
 test-all: test test-slow
-	$(ONE_BLAS_THREAD) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m thorough
+	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m thorough
 
 # The tables and lists of docs/architecture.md, measured anew.
 figures: $(VENV)/.ready

@@ -16,9 +16,10 @@ import numpy as np
 import scipy.linalg  # noqa: F401  its own BLAS must be there to be held to one thread
 
 from benchmarks.data import synthetic
+from tiewise.engines.chain_block import ChainBlock, TrajectorySettings
 from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.engines.threads import one_blas_thread
-from tiewise.engines.transport import ChainBlock, TrajectorySettings, Transport
+from tiewise.engines.transport import Transport
 from tiewise.posterior.fit import fit
 
 SIZE = 1024
@@ -73,9 +74,9 @@ def _spent() -> dict[str, float]:
         each = _turns({
             "trajectory": lambda: block.transition(settings),
             "end": lambda: preconditioner.basis @ at.x,
-            "up": lambda: (preconditioner.basis_single @ at.x.astype("f4")).astype("f8"),
-            "down": lambda: (preconditioner.basis_single.T @ at.quality.astype("f4")).astype("f8"),
-            "slope": lambda: model.gradient(at.quality, at.tie),
+            "up": lambda: preconditioner.basis_single @ at.x.astype("f4"),
+            "down": lambda: preconditioner.basis_single.T @ at.quality.astype("f4"),
+            "slope": lambda: model.gradient(at.quality.astype("f4"), at.tie),
             "value": lambda: model.log_likelihood(at.quality, at.tie),
             "normal": lambda: rng.standard_normal(size),
         })  # fmt: skip

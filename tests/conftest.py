@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from support import postgres
+from tiewise import forking
 from tiewise.data.counts import Counts
 from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
 # A machine that is busy with something else is no fault of what is tested.
 settings.register_profile("patient", deadline=None)
+settings.register_profile("slow", deadline=None, max_examples=300)  # of `make test-slow`
 settings.load_profile("patient")
 
 pytest_plugins = ["support.skipped"]
@@ -42,13 +47,35 @@ LANES = (
 
 
 LONGEST = (
-    "engines/test_term_models.py", "engines/test_metropolis.py", "engines/test_gibbs.py",
-    "engines/test_transport.py", "web/test_fuzz.py", "web/test_judge_browser.py", "cli/test_fit.py",
-    "web/test_researcher_browser.py", "report/test_report_browser.py", "report/test_report.py",
-    "cli/test_term_options.py", "planning/test_plan_study.py", "web/test_live.py",
-    "web/test_judge_pages.py", "web/test_hostile.py", "test_docs.py", "plots/test_catalogue.py",
+    "cli/test_fit.py", "web/test_judge_browser.py", "planning/test_plan_study.py",
+    "report/test_report_browser.py", "cli/test_checks.py", "web/test_researcher_browser.py",
+    "cli/test_plan.py", "test_regression.py", "web/test_map_stages.py", "web/test_fuzz.py",
+    "cli/test_term_options.py", "web/test_live.py", "engines/test_term_models.py",
+    "web/test_control.py", "engines/test_reference_posteriors.py", "web/test_server.py",
+    "web/test_crash.py", "jobs/test_dask.py", "criticism/test_judge_statistics.py",
+    "posterior/test_reliability.py", "engines/test_recentring.py", "web/test_judge_pages.py",
+    "jobs/test_run.py", "test_docs.py", "report/test_report.py", "engines/test_transport.py",
+    "engines/test_metropolis.py", "engines/test_gibbs.py", "experiments/test_experiments.py",
+    "web/test_hostile.py", "web/test_whole_study.py", "plots/test_catalogue.py",
 )  # fmt: skip
-"""The files that take longest: begun first, so that no core waits for the last of them."""
+"""The files that take longest, every day or of the slow tests: begun first, so that no core waits
+for the last of them."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[object]:
+    """Collect thousands of tests without looking for garbage among them, then or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Libraries that count what is left at the end find nothing."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -75,10 +102,36 @@ def _cores_for_our_own_threads() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _no_second_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every core has tests of its own already: only the tests of forking fork."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.name != "test_forking.py":
+            patch.setattr(forking, "can_fork", lambda: False)
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _loops_compiled(village: Village) -> None:
-    """The first fit of a checkout says that it compiles; here it is not for any test to meet."""
-    fit(village.model, Transport(draws=200), rng=1)
+def _loops_compiled(village: Village, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The first fit of a checkout says that it compiles; here it is not for any test to meet.
+
+    One process compiles, and the others wait to find the loops there.
+    """
+    with one_process_at_a_time(tmp_path_factory.getbasetemp().parent / "compiling"):
+        fit(village.model, Transport(draws=200), rng=1)
+
+
+@contextmanager
+def one_process_at_a_time(lock: Path) -> Iterator[None]:
+    """What only one of the processes of the tests does at a time."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session")

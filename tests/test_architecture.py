@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -71,11 +72,14 @@ def _when(node: ast.AST, child: ast.AST, when: str) -> str:
     return "when used" if inside and when == "at the top" else when
 
 
-IMPORTS = [
-    one
-    for module, path in MODULES.items()
-    for one in imports_of(module, path.read_text(encoding="utf-8"))
-]
+@cache
+def all_imports() -> list[Import]:
+    """Every import of every module; read once, and not by every process that collects tests."""
+    return [
+        one
+        for module, path in MODULES.items()
+        for one in imports_of(module, path.read_text(encoding="utf-8"))
+    ]
 
 
 def own_imports(imports: list[Import]) -> list[tuple[Import, str]]:
@@ -200,7 +204,7 @@ def names_in(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def test_folders_import_only_what_the_table_allows():
-    assert forbidden(IMPORTS) == []
+    assert forbidden(all_imports()) == []
 
 
 def test_the_tables_speak_of_folders_and_modules_that_are_there():
@@ -220,7 +224,7 @@ def test_folders_do_not_import_each_other_in_circles():
 
 
 def test_modules_do_not_import_each_other_in_circles():
-    assert cycle(import_graph(IMPORTS)) is None
+    assert cycle(import_graph(all_imports())) is None
 
 
 def test_engines_do_not_know_each_other():
@@ -229,7 +233,7 @@ def test_engines_do_not_know_each_other():
     engines = {f"engines/{path.split(':')[0]}" for path in _engine_modules(ENGINES)}
     assert len(engines) >= 6
     assert [
-        str(one) for one, target in own_imports(IMPORTS)
+        str(one) for one, target in own_imports(all_imports())
         if one.module in engines and target in engines - {one.module}
     ] == []  # fmt: skip
 
@@ -242,17 +246,17 @@ def _engine_modules(registry: object) -> set[str]:
 
 def test_nobody_imports_the_command():
     assert [
-        str(one) for one, target in own_imports(IMPORTS)
+        str(one) for one, target in own_imports(all_imports())
         if within(target, "cli") and not within(one.module, "cli")
     ] == []  # fmt: skip
 
 
 def test_libraries_are_imported_only_where_and_when_the_table_says():
-    assert misplaced(IMPORTS) == []
+    assert misplaced(all_imports()) == []
 
 
 def test_the_table_lists_no_library_where_it_is_not_used():
-    used = [one for one in IMPORTS if one.when != "for types"]
+    used = [one for one in all_imports() if one.when != "for types"]
     idle = [
         f"{library} in {place}" for library, place, when in LIBRARIES
         if not any(
@@ -334,7 +338,7 @@ def test_a_wrong_import_would_be_noticed(module, line, check):
 
 
 def test_a_cycle_would_be_noticed():
-    wrong = [*IMPORTS, *imports_of("data/counts", "import tiewise.model.bradley_terry")]
+    wrong = [*all_imports(), *imports_of("data/counts", "import tiewise.model.bradley_terry")]
     assert cycle(import_graph(wrong))
 
 

@@ -266,8 +266,8 @@ def test_every_file_column_and_key_is_explained(tree):
     assert sorted(listed("## The results folder", "picture")) == sorted(every)
     assert listed("### items.csv", "column") == list(summarise(tree, 2).columns)
     assert listed("### parameters.csv", "column") == list(parameters(tree).reset_index().columns)
-    # The verdict is handed in when results are written, and rows are seldom left out.
-    facts = {*fit_facts(tree), "verdict", "left_out"}
+    # The verdict is handed in when results are written; rows and draws are seldom left out.
+    facts = {*fit_facts(tree), "verdict", "left_out", "kept_one_of"}
     assert sorted(listed("### fit.json", "key")) == sorted(facts)
     assert set(ticked(section(COMMAND, "### study.json"))) == {f.name for f in fields(Wording)}
     variables = {str(name) for name in tree["posterior"].data_vars}

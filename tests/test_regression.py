@@ -14,11 +14,9 @@ import numpy as np
 import pytest
 
 from regression import record
-from support.everyday import everyday
 
 RECORDED = record.read_digests()
 CASES = record.cases()
-QUICK = ("term-order", "engine-laplace", "engine-maximum-likelihood")
 
 
 @pytest.fixture(scope="module")
@@ -122,12 +120,7 @@ def test_every_case_is_recorded():
     assert list(RECORDED["cases"]) == list(CASES)
 
 
-@pytest.mark.parametrize("name", everyday(QUICK, "engine-laplace"))
-def test_quick_cases_give_the_same_bytes(name, study):
-    agrees(name, study)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in CASES if name not in QUICK])
-def test_all_other_cases_give_the_same_bytes(name, study):
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_gives_the_same_bytes(name, study):
     agrees(name, study)

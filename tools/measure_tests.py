@@ -37,7 +37,8 @@ def measure(part: str, folder: Path) -> dict[str, object]:
     marker, where = PARTS[part]
     python, settings = sys.executable, folder / "coverage.rc"
     tests = ["pytest", "-q", "-n", "auto", "--dist", DISTRIBUTION[part], "-m", marker]
-    environment = {**os.environ, "COVERAGE_RCFILE": str(settings)}
+    tests += ["--hypothesis-profile", "slow"] if part == "slow" else []
+    environment = {**os.environ, "COVERAGE_RCFILE": str(settings), "PYTHONDONTWRITEBYTECODE": ""}
     begin = perf_counter()
     done = subprocess.run(
         [python, "-m", "coverage", "run", f"--rcfile={settings}", "-m", *tests],

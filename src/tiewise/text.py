@@ -92,7 +92,7 @@ def rank_range(low: float, high: float) -> str:
     """`1 to 36`; `1` where both ends are the same, and nothing where they are not known."""
     if isnan(low) or isnan(high):
         return ""
-    return f"{low:.0f} to {high:.0f}" if low < high else f"{low:.0f}"
+    return f"{low:,.0f} to {high:,.0f}" if low < high else f"{low:,.0f}"
 
 
 def quantity(count: int, one: str, many: str | None = None) -> str:
@@ -140,7 +140,9 @@ def one_line(text: str, most: int | None = None, *, printable: bool = False) -> 
     With `printable` it also loses letters that show nothing, such as marks of direction.
     """
     line = " ".join(text.split())
-    plain = "".join(sign for sign in line if _is_shown(sign, printable=printable))
+    plain = line
+    if not (line.isascii() and line.isprintable()):
+        plain = "".join(sign for sign in line if _is_shown(sign, printable=printable))
     return plain if most is None or len(plain) <= most else plain[: most - 1].rstrip() + "…"
 
 
@@ -180,4 +182,6 @@ def isolate_names(sentence: str, names: Iterable[str]) -> str:
 
 
 def _reorders(text: str) -> bool:
-    return any(unicodedata.bidirectional(sign) in REORDERING for sign in text)
+    return not text.isascii() and any(
+        unicodedata.bidirectional(sign) in REORDERING for sign in text
+    )

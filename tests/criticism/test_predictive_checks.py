@@ -127,9 +127,9 @@ def test_ties_among_those_far_apart_are_found_out():
 
 
 def test_circles_are_counted_as_by_hand():
-    """All triads of a small tournament, one after the other."""
+    """All triads of a tournament of more than 64 items, which are a word, one after the other."""
     rng = np.random.default_rng(2)
-    size = 14
+    size = 70
     pairs = np.array([pair for pair in combinations(range(size), 2) if rng.uniform() < 0.9])
     answers = rng.integers(3, size=len(pairs))
     net = {tuple(pair): 1 - answer for pair, answer in zip(pairs, answers, strict=True)}

@@ -58,7 +58,8 @@ def test_it_is_as_good_as_its_worst_part(levels):
 
 
 def test_a_study_of_many_answers_is_green_and_the_same_again():
-    tree = fit(BradleyTerry(simulated(600)), Transport(draws=640), rng=1)
+    # R-hat of fewer draws wavers about its limit.
+    tree = fit(BradleyTerry(simulated(600)), Transport(draws=1600), rng=1)
     first = verdict(tree)
     assert [part.level for part in first.parts] == ["good"] * 3
     assert first.headline

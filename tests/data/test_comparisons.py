@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import dask.dataframe as dd
 import duckdb
 import numpy as np
 import pandas as pd
@@ -220,6 +219,8 @@ def test_categories_in_many_pieces_are_counted():
 
 
 def frames(columns: dict[str, list[object]]) -> dict[str, object]:
+    import dask.dataframe as dd  # here, so that not every process of the tests loads it
+
     here = pd.DataFrame(columns)
     return {
         "pandas": here,

@@ -24,6 +24,8 @@ from support.reference_formulas import (
 )
 from tiewise.engines import transport
 from tiewise.engines.base import Draws
+from tiewise.engines.preconditioners import arrowhead as arrowhead_module
+from tiewise.engines.preconditioners import hierarchical_preconditioner
 from tiewise.engines.preconditioners.arrowhead import newton_step
 from tiewise.engines.preconditioners.hierarchical import HierarchicalPosterior, UnconstrainedScales
 from tiewise.engines.preconditioners.hierarchical_marginal import HierarchicalMode, ModeFinder
@@ -68,13 +70,13 @@ def some_mode(finder: ModeFinder, tolerance: float) -> HierarchicalMode:
 def whole_matrix(posterior: HierarchicalPosterior, arrowhead, scales: np.ndarray) -> np.ndarray:
     """The arrowhead written out, priors of layers added."""
     core, strata = len(arrowhead.core), posterior.likelihood.strata
-    size = core + len(arrowhead.sharpness_core) + len(arrowhead.threshold_core)
+    size = core + len(arrowhead.sharpness_rows) + len(arrowhead.threshold_rows)
     out = np.zeros((size, size))
     out[:core, :core] = arrowhead.core
     start, rows = core, {}
     for kind in ("sharpness", "threshold"):
         diagonal = getattr(arrowhead, f"{kind}_diagonal") + getattr(arrowhead, f"{kind}_residual")
-        cross = getattr(arrowhead, f"{kind}_core")
+        cross = getattr(arrowhead, f"{kind}_rows") @ arrowhead.design
         if len(diagonal):
             rows[kind] = np.arange(start, start + strata)
             out[rows[kind], :core] = cross
@@ -156,6 +158,31 @@ def test_gradient_is_the_derivative_of_the_density_of_q(name):
     for k, point in enumerate(points.T):
         differences = derivative(lambda q: preconditioner.log_density(q[:, None])[0], point)
         assert np.allclose(ours[:, k], differences, rtol=0, atol=100 * DIFFERENCE)
+
+
+@pytest.mark.parametrize("name", ["fixed sharpness and thresholds", "all"])
+def test_the_gradient_may_be_in_single_precision(name, monkeypatch):
+    """The density is not: it decides about trajectories."""
+    model = model_with_terms(name)
+    exact = build_hierarchical_preconditioner(model)
+    monkeypatch.setattr(hierarchical_preconditioner, "SINGLE_PRECISION_ROWS", 0)
+    single = build_hierarchical_preconditioner(model)
+    points = np.random.default_rng(2).normal(size=(exact.dimensions, 3))
+    assert (single.log_density(points) == exact.log_density(points)).all()
+    at = single.parameters(points, single=True)
+    for gradient in (single.gradient(points), single.gradient_at(at)):
+        assert not (gradient == exact.gradient(points)).all()
+        assert np.allclose(gradient, exact.gradient(points), rtol=0, atol=1e-3)
+
+
+def test_many_judges_are_eliminated_in_parts(monkeypatch):
+    posterior = HierarchicalPosterior(model_with_terms("fixed sharpness and thresholds"))
+    finder = ModeFinder(posterior)
+    hessian = finder.hessian(some_mode(finder, 1e-8).point)
+    whole = hessian.eliminate_judges(2.0, 3.0)
+    monkeypatch.setattr(arrowhead_module, "MANY_JUDGES", 2)
+    for ours, theirs in zip(hessian.eliminate_judges(2.0, 3.0), whole, strict=True):
+        assert np.allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from tiewise.engines.base import Draws, Engine
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.metropolis import Metropolis
+from tiewise.engines.preconditioners import averaged_quadratic
+from tiewise.engines.preconditioners.averaged_quadratic import Centre
 from tiewise.engines.preconditioners.hierarchical_preconditioner import (
     build_hierarchical_preconditioner,
 )
@@ -27,7 +29,7 @@ from tiewise.engines.preconditioners.plain import Preconditioner
 from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.map_priors import Network, share_of
+from tiewise.model.map_priors import Network, log_share_prior, share_of
 from tiewise.model.scalar_priors import Fixed, HalfNormal, HalfNormalSpread
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.model.terms import Order
@@ -360,6 +362,28 @@ def test_standard_deviations_of_gaps_are_those_of_the_covariance_written_out():
     own = np.diag(covariance)
     expected = np.sqrt(own[first] + own[second] - 2 * covariance[first, second])
     assert np.allclose(quadratic.gap_sd(centre), expected)
+
+
+@pytest.mark.parametrize("smallest", [0.03, 2.0], ids=["single", "double"])
+def test_means_and_marginals_are_those_of_the_matrix_written_out(smallest, monkeypatch):
+    """With many items they are factored in single precision, unless its pivots are too small."""
+    monkeypatch.setattr(averaged_quadratic, "SMALLEST_PIVOT", smallest)
+    model = simulated(Graph.grid(16, 17), 0.7, 2720, np.random.default_rng(1))
+    posterior = ConditionalPosterior(model, model.mixture.precision(0.6))
+    quadratic = averaged_quadratic.expand(
+        posterior, Centre(np.zeros(model.size), 0.4, float(posterior.start()[-1]), 0.0)
+    )
+    values = []
+    for log_alpha, tau in ((0.0, 0.4), (0.5, 5.0)):
+        precision = quadratic.prior_precision(log_alpha, tau)
+        matrix = quadratic.hessian + np.diag(precision)
+        mean, value = quadratic.mean(log_alpha, tau)
+        expected = np.linalg.solve(matrix, quadratic.linear)
+        assert np.allclose(mean, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
+        own = value - log_share_prior(np.asarray(tau)) - model.variance.log_density(log_alpha)
+        own -= np.linalg.slogdet(np.diag(precision))[1] / 2 + quadratic.linear @ expected / 2
+        values.append(own + np.linalg.slogdet(matrix)[1] / 2)
+    assert np.allclose(values, 0.0, atol=1e-3)
 
 
 def test_the_centre_is_nearer_to_the_mean_than_the_mode_is():

@@ -8,7 +8,6 @@ from numpy.random import SeedSequence
 from scipy import stats
 from scipy.optimize import minimize
 
-from support.everyday import everyday
 from support.reference_formulas import (
     LEVEL,
     Judgement,
@@ -223,7 +222,8 @@ def study_with(tie: Gamma, seed: np.random.Generator) -> tuple[Truth, BradleyTer
     return truth, BradleyTerry(counts, MAP, variance=PROPER, tie=tie)
 
 
-@pytest.mark.parametrize("share", everyday(SHARES, 0.2))
+@pytest.mark.slow
+@pytest.mark.parametrize("share", SHARES)
 def test_the_truth_is_recovered(share):
     """Truths drawn from the prior, which is about a threshold: 80 % intervals then cover 80 %.
 
@@ -233,6 +233,7 @@ def test_the_truth_is_recovered(share):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", SHARES)
 def test_the_truth_is_recovered_over_many_studies(share):
     assert_recovery(share, 24, Gibbs(draws=600, warmup=60, chains=2, threads=1))

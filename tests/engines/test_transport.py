@@ -20,7 +20,7 @@ from tiewise.engines.base import Draws, EngineUnsuitable
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.preconditioners import plain
 from tiewise.engines.preconditioners.plain import build_preconditioner
-from tiewise.engines.transport import ChainBlock, Transport
+from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
@@ -38,7 +38,7 @@ def explore(model: BradleyTerry, engine, seed: int = 2) -> Draws:
     return engine.run(model, SeedSequence(seed), no_progress)
 
 
-@pytest.mark.parametrize("name", everyday(CASES, "network", "mostly ties"))
+@pytest.mark.parametrize("name", everyday(CASES, "network"))
 def test_means_are_those_of_the_integral(name):
     """Gaps and their squares, δ, α² and log α², within Monte Carlo error of quadrature."""
     assert_quadrature_means(name, LONG)
@@ -214,23 +214,6 @@ def test_gradients_in_single_precision_leave_the_posterior_alone(monkeypatch):
     """As with many items, in a study known by quadrature."""
     monkeypatch.setattr(plain, "SINGLE_PRECISION_SIZE", 1)
     assert_quadrature_means("network", LONG)
-
-
-@pytest.mark.parametrize("steps", [1, 2, 5])
-def test_trajectories_are_reversible(village, monkeypatch, steps):
-    monkeypatch.setattr(plain, "SINGLE_PRECISION_SIZE", 1)
-    coordinates = build_preconditioner(village.model)
-    rng = np.random.default_rng(2)
-    start, momentum = rng.standard_normal((2, coordinates.dimensions, 5))
-    block = ChainBlock(coordinates, start, rng)
-    q, p, parameters, kick = block.trajectory(momentum, 0.8, steps)
-    assert coordinates.basis_single is not None
-    assert np.abs(q - start).min(axis=0).max() > 1e-3
-    block.q, block.parameters, block.kick = q, parameters, kick
-    q, p, _, _ = block.trajectory(-p, 0.8, steps)
-    # Rounding of q may change a cast to single precision, which moves a kick by some 1e-7.
-    assert np.allclose(q, start, atol=1e-5)
-    assert np.allclose(-p, momentum, atol=1e-5)
 
 
 def test_the_density_that_decides_is_in_double_precision(village, monkeypatch):

@@ -439,6 +439,7 @@ def test_results_kept_are_those_of_full_runs():
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_qualities_are_best_known_where_a_fifth_or_half_of_comparisons_tie(tmp_path):
     run = run_experiment("delta", tmp_path / "delta", repeats=120)
     for outer, inner, gap, error in contrasts(run.data.results, "quality_square"):

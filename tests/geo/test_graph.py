@@ -155,6 +155,13 @@ def test_a_matrix_and_its_edges_are_one_graph(kind):
     assert graph.adjacency().dtype == float
 
 
+def test_a_sparse_matrix_is_never_written_out():
+    """Of so many items it would take 80 GB."""
+    ends = np.arange(100_000).reshape(-1, 2)
+    path = Graph(tuple(map(str, range(100_000))), ends)
+    assert Graph.from_adjacency(path.adjacency(), path.items) == path
+
+
 @pytest.mark.parametrize(
     ("matrix", "words"),
     [

@@ -6,8 +6,8 @@ import importlib.util
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
-import dask.dataframe as dd
 import duckdb
 import narwhals as nw
 import pandas as pd
@@ -80,10 +80,16 @@ def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "comparisons.parquet"
 
 
+def read_with_dask(path: Path) -> Any:
+    import dask.dataframe as dd  # here, so that not every process of the tests loads it
+
+    return dd.read_parquet(path)
+
+
 LAZY = {
     "duckdb": lambda path: duckdb.read_parquet(str(path)),
     "polars": pl.scan_parquet,
-    "dask": dd.read_parquet,
+    "dask": read_with_dask,
 }
 
 

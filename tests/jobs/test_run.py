@@ -37,6 +37,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 # The same everywhere.
 
 
+@pytest.mark.slow
 def test_two_processes_find_the_same_bytes_as_one(tmp_path, expected):
     assert result_bytes(tmp_path, study_tasks(tmp_path), WorkerPool(2)) == expected
     assert set(start_counts(tmp_path).values()) == {1}

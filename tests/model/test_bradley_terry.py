@@ -67,7 +67,7 @@ def test_likelihood_is_rao_and_kuppers_far_apart(study, wide):
     assert ours == pytest.approx(longhand, rel=1e-12, abs=1e-11)
 
 
-@pytest.mark.parametrize("times", [1, 2, 3, 40])
+@pytest.mark.parametrize("times", [1, 2, 3, 40, 90, 400])
 def test_judgements_of_one_pair_add_up(times):
     """A few or many of them: the logarithm of the same product."""
     judgements = repeated((0, 1, 2 * times, times, times), (1, 2, 0, 2 * times, times))

@@ -38,7 +38,7 @@ from tiewise.model.scalar_priors import (
     format_prior,
 )
 from tiewise.model.simulate import Truth, replicate_counts
-from tiewise.model.strata_kernels import MAX_GAP, _exp
+from tiewise.model.strata_kernels import MAX_GAP, _exp, _exp_single
 from tiewise.model.term_design import TermDesign
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds, describe_term
 
@@ -70,6 +70,28 @@ def test_the_quick_exponential_is_as_exact_as_it_says():
     gaps = np.linspace(-MAX_GAP, MAX_GAP, 20_001)
     quick = np.array([_exp(gap) for gap in gaps])
     assert np.abs(quick / np.exp(gaps) - 1).max() < 1e-13
+
+
+def test_the_exponential_in_single_precision_is_as_exact_as_it_says():
+    gaps = np.linspace(-8, 8, 2001, dtype=np.float32)
+    # Without Numba, which would give back numbers of double precision.
+    quick = np.array([_exp_single.py_func(gap) for gap in gaps])
+    assert quick.dtype == np.float32
+    assert np.abs(quick / np.exp(gaps.astype(float)) - 1).max() < 4e-6
+
+
+@pytest.mark.parametrize("wide", [1.0, 5.0, 50.0])
+def test_slopes_in_single_precision_are_those_in_double(wide):
+    """Also at gaps so wide that their exponentials are beyond single precision."""
+    rng = np.random.default_rng(6)
+    design = BradleyTerry(count_answers(random_answers(400)), terms=EVERY).design
+    likelihood, chains = design.likelihood, 3
+    shift, log_sharpness, log_tie = rng.normal(0, 0.4, (3, likelihood.strata, chains))
+    quality = wide * rng.normal(size=(likelihood.groups * likelihood.items, chains))
+    at = LikelihoodArguments(quality, shift, log_sharpness, np.exp(log_tie))
+    single = at._replace(quality=quality.astype(np.float32))
+    for ours, exact in zip(likelihood.gradient(single), likelihood.gradient(at), strict=True):
+        assert np.allclose(ours, exact, rtol=1e-4, atol=1e-4 * wide)
 
 
 @given(points(), st.integers(1, 40), st.sampled_from([1.0, 30.0]))

@@ -14,6 +14,7 @@ ITEMS = tuple(str(k + 1) for k in range(12))
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_what_is_promised_is_kept(monkeypatch):
     """200 fresh studies of the size recommended: every figure is within Monte Carlo error."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2])

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from tiewise.posterior.diagnostics import MANY_ITEMS, convergence, ess, mcse, rhat, watched_items
+from tiewise.posterior.diagnostics import (
+    MANY_ITEMS,
+    convergence,
+    ess,
+    least_and_rhat,
+    mcse,
+    rhat,
+    watched_items,
+)
 
 
 def walk(rng, memory, chains=8, draws=150, parameters=6, level=1.0):
@@ -48,6 +56,30 @@ def test_nested_r_hat_is_that_of_arviz(superchains):
     ids = np.repeat(np.arange(superchains), 8 // superchains)
     theirs = array_stats.rhat_nested(draws, ids, chain_axis=0, draw_axis=1)
     assert np.allclose(rhat(draws, superchains), theirs, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("memory", "number"), [(-0.4, 40), (0.5, 61), (0.999, 300)])
+@pytest.mark.parametrize("superchains", [0, 4])
+def test_compiled_sizes_and_r_hat_are_those_of_arviz(memory, number, superchains):
+    """With draws that repeat, as after a rejection; slow chains go by Fourier transform."""
+    rng = np.random.default_rng(5)
+    draws = walk(rng, memory, draws=number)
+    stays = rng.uniform(size=draws.shape[:2]) < 0.1
+    for t in range(1, number):
+        draws[stays[:, t], t] = draws[stays[:, t], t - 1]
+    size, agreement = least_and_rhat(draws, superchains)
+    assert np.isclose(size, np.minimum(ess(draws), ess(draws, "tail")).min(), rtol=1e-9)
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    theirs = min(
+        array_stats.ess(draws, method=method, prob=prob, **axes).min()
+        for method, prob in (("bulk", None), ("tail", (0.05, 0.95)))
+    )
+    assert np.isclose(size, theirs, rtol=0.06)
+    if superchains:
+        ids = np.repeat(np.arange(4), 2)
+        assert np.isclose(agreement, array_stats.rhat_nested(draws, ids, **axes).max(), rtol=1e-10)
+    else:
+        assert np.isclose(agreement, array_stats.rhat(draws, **axes).max(), rtol=1e-10)
 
 
 def test_repeated_draws_share_their_rank():
@@ -101,7 +133,8 @@ def test_the_least_is_that_of_bulk_and_tail_over_everything():
     worth = convergence(values_of(quality), np.full(5, 10))
     assert worth.parameter == "quality"
     assert worth.ess == pytest.approx(arviz_least(quality), rel=0.06)
-    assert worth.ess == ess(quality, "tail").min() < 0.8 * ess(quality).min()
+    assert worth.ess == pytest.approx(ess(quality, "tail").min(), rel=1e-9)
+    assert worth.ess < 0.8 * ess(quality).min()
 
 
 @pytest.mark.parametrize("name", ["tie", "variance", "share", "contrast"])
@@ -140,7 +173,7 @@ def test_of_very_many_items_the_least_compared_and_the_extremes_are_watched():
     quality[..., 2222] -= 50
     watched = watched_items(quality, comparisons)
     assert {7, 1234, 321, 2222} <= set(watched)
-    assert len(watched) <= 250
+    assert len(watched) <= 1000
     assert np.array_equal(watched, watched_items(quality, comparisons))
     assert len(watched_items(quality[..., :MANY_ITEMS], comparisons[:MANY_ITEMS])) == MANY_ITEMS
 

@@ -62,7 +62,7 @@ def test_what_is_watched_among_very_many_items_is_stated(results):
     few, many = (dict(results.facts) | {"rounds": 0, "items": n} for n in (2000, 2001))
     assert sampling_notes(few) == []
     (note,) = sampling_notes(many)
-    assert "the 100 least compared, the 50 highest and the 50 lowest" in note
+    assert "the 300 least compared, the 250 highest and the 250 lowest" in note
 
 
 def test_terminal_report_and_fit_json_have_the_same_reliability(results):

@@ -15,14 +15,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from matplotlib.figure import Figure
 
 from support import report_studies as reports
 from support.everyday import everyday
 from support.report_studies import ODD, STUDIES, Element, csv_rows, read_page, table_rows
 from tiewise.cli.main import main
 from tiewise.errors import InputError
+from tiewise.plots.definition import Plot
 from tiewise.posterior.results_folder import Results, read_results
-from tiewise.report import html
+from tiewise.report import html, pictures
 from tiewise.report.html import rendered, rewrite_report, write_report
 
 BORROWED = "not compared: estimate borrowed from its neighbours"
@@ -32,8 +34,10 @@ BORROWED = "not compared: estimate borrowed from its neighbours"
     scope="module",
     params=everyday(STUDIES, *[name for name in STUDIES if name != "thousands"]),
 )
-def study(request, tmp_path_factory) -> Results:
+def study(request, county, tmp_path_factory) -> Results:
     """Each of the studies in its turn."""
+    if request.param == "county":
+        return county
     return STUDIES[request.param](tmp_path_factory.mktemp("study") / request.param)
 
 
@@ -49,9 +53,11 @@ def county(tmp_path_factory) -> Results:
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory) -> Results:
-    """A county with its pictures and its page."""
-    results = reports.county(tmp_path_factory.mktemp("reported") / "results")
+def reported(county, tmp_path_factory) -> Results:
+    """The county with its pictures and its page."""
+    folder = tmp_path_factory.mktemp("reported") / "results"
+    shutil.copytree(county.folder, folder)
+    results = read_results(folder)
     write_report(results)
     return results
 
@@ -307,10 +313,25 @@ def test_every_picture_is_in_the_page_and_in_the_folder(reported):
     for path in (reported.folder / "pictures").iterdir():
         drawn.setdefault(path.stem, set()).add(path.read_bytes())
     assert len(drawn) > 5
-    assert all(len(kinds) == 2 for kinds in drawn.values())
+    assert {path.suffix for path in (reported.folder / "pictures").iterdir()} == {".svg"}
     drawn.pop("map")
     assert len(inside) == len(drawn)
     assert all(any(picture in kinds for kinds in drawn.values()) for picture in inside)
+
+
+@pytest.mark.parametrize(("png", "large"), [(False, 10**9), (True, 10**9), (False, 1)])
+def test_a_picture_is_a_png_too_on_request_or_where_its_svg_is_large(
+    tmp_path, monkeypatch, png, large
+):
+    monkeypatch.setattr(pictures, "LARGE_SVG", large)
+    figure = Figure(figsize=(1, 2))
+    inside = pictures.embedded(Plot("square", "A square", "nothing", figure), tmp_path, png=png)
+    kinds = ["png", "svg"] if png or large == 1 else ["svg"]
+    written = {kind: (tmp_path / f"square.{kind}").read_bytes() for kind in kinds}
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"square.{one}" for one in kinds]
+    smaller = min(written.values(), key=len)
+    assert base64.b64decode(inside.source.partition(";base64,")[2]) == smaller
+    assert (inside.width, inside.height) == (96, 192)
 
 
 @pytest.mark.slow
@@ -324,7 +345,7 @@ def test_the_same_results_give_the_same_bytes(reported, tmp_path):
 
 
 def test_progress_comes_to_its_end(unmapped, monkeypatch):
-    monkeypatch.setattr(html, "available_plots", lambda results: [])
+    monkeypatch.setattr(pictures, "available_plots", lambda results: [])
     steps: list[tuple[str, int, int]] = []
     write_report(unmapped, progress=lambda *step: steps.append(step))
     assert steps[-1][1] == steps[-1][2] > 0
@@ -446,7 +467,7 @@ def test_every_prior_has_its_numbers_explained():
 
 
 def quickly(monkeypatch) -> None:
-    monkeypatch.setattr(html, "available_plots", lambda results: [])
+    monkeypatch.setattr(pictures, "available_plots", lambda results: [])
 
 
 def test_the_report_can_be_reworded(unmapped, monkeypatch):
@@ -486,7 +507,7 @@ def test_what_is_no_results_folder_is_refused(tmp_path):
 @pytest.mark.parametrize("mishap", [ValueError, KeyboardInterrupt])
 def test_a_broken_run_leaves_the_old_report(reported, tmp_path, monkeypatch, mishap):
     shutil.copytree(reported.folder, tmp_path / "copy")
-    before, available_plots = everything(tmp_path / "copy"), html.available_plots
+    before, available_plots = everything(tmp_path / "copy"), pictures.available_plots
 
     def figure(results):
         raise mishap
@@ -495,7 +516,7 @@ def test_a_broken_run_leaves_the_old_report(reported, tmp_path, monkeypatch, mis
         first, *_ = available_plots(results)
         return [first, replace(first, figure=figure)]
 
-    monkeypatch.setattr(html, "available_plots", fragile)
+    monkeypatch.setattr(pictures, "available_plots", fragile)
     with pytest.raises(mishap):
         rewrite_report(read_results(tmp_path / "copy"), question="Which?", top=1)
     assert everything(tmp_path / "copy") == before

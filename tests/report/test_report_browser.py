@@ -91,6 +91,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(browser, written, name, 
         assert not is_wide(page)
 
 
+@pytest.mark.slow
 def test_axe_would_find_something(browser, written):
     with opened(browser, written("unmapped")) as page:
         page.evaluate("document.documentElement.removeAttribute('lang')")
@@ -256,6 +257,7 @@ def test_the_map_is_one_stop_for_the_keyboard_and_arrows_move_on_it(browser, wri
         assert page.evaluate("document.activeElement.id") == "closer"
 
 
+@pytest.mark.slow
 def test_arrows_lead_to_every_area(browser, written):
     """From the highest, by some arrows, there is a way to each of them."""
     with opened(browser, written("county")) as page:
@@ -372,6 +374,7 @@ def pdf_of(browser: Browser, results: Results) -> PdfReader:
         return PdfReader(BytesIO(page.pdf(prefer_css_page_size=True)))
 
 
+@pytest.mark.slow
 def test_on_paper_it_is_a4_and_whole_and_without_clutter(browser, written):
     results = written("county")
     paper = pdf_of(browser, results)

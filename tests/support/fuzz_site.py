@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -119,6 +120,15 @@ GONE = FuzzAnswer(0, (), b"")
 # One request.
 
 
+def _run(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None]) -> None:
+    """Run it to its end, in a thread where a browser of other tests has a loop in this one."""
+    if asyncio._get_running_loop() is None:
+        loop.run_until_complete(work)
+        return
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(loop.run_until_complete, work).result()
+
+
 def ask(
     loop: asyncio.AbstractEventLoop, app: Any, request: FuzzRequest, caller: FuzzCaller
 ) -> FuzzAnswer:
@@ -149,7 +159,7 @@ def ask(
             sent.append(message.get("body", b""))
 
     answering = app(scope, _receiver(content, request.pieces), send)
-    loop.run_until_complete(asyncio.wait_for(answering, PATIENCE))
+    _run(loop, asyncio.wait_for(answering, PATIENCE))
     if not started and not request.pieces:
         return GONE
     (start,) = started

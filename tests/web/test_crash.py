@@ -17,11 +17,12 @@ from pathlib import Path
 import pytest
 
 from support.crowd_client import Tally, crowd
+from support.everyday import thorough
 from tiewise.geo.areas import Areas
 from tiewise.study.create import create_study
 from tiewise.study.study import Study
 
-KILLS = 10
+KILLS = (3, 10)
 
 
 @pytest.fixture
@@ -62,11 +63,12 @@ async def until_it_is_killed(server: subprocess.Popen[bytes], port: int, after: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_ten_killings_lose_nothing_that_was_acknowledged(study, kind, request):
+@pytest.mark.parametrize("kills", thorough(KILLS, 10))
+def test_killings_lose_nothing_that_was_acknowledged(study, kills, kind, request):
     database = None if kind == "sqlite" else request.getfixturevalue("postgresql")()
     acknowledged: list[int] = []
     broken = 0
-    for _ in range(KILLS):
+    for _ in range(kills):
         port = free_port()
         server = started(study.folder, port, database)
         work = until_it_is_killed(server, port, after=random.uniform(1.5, 3))
@@ -77,8 +79,8 @@ def test_ten_killings_lose_nothing_that_was_acknowledged(study, kind, request):
         acknowledged += tally.acknowledged
         broken += bool(tally.errors)
     # It was killed in the middle: judges were at work, and noticed.
-    assert broken == KILLS
-    assert len(acknowledged) > 5 * KILLS
+    assert broken == kills
+    assert len(acknowledged) > 5 * kills
     store = study.store(database)
     there = Counter(row["offer"] for row in store.rows())
     store.close()

@@ -95,8 +95,9 @@ def strangers(app) -> dict[str, Visitor]:
     return visitors
 
 
+# The everyday ones ask less; with the profile of `make test-slow` three times as much.
 calm = settings(
-    max_examples=150,
+    max_examples=settings.default.max_examples // 2,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -216,6 +216,7 @@ def test_a_new_picture_arrives_by_itself(watch, site):
     expect(first).to_contain_text(site.study.items[site.ids[7]].name)
 
 
+@pytest.mark.slow
 def test_news_leave_focus_and_the_open_details_alone(watch, site):
     page = watch()
     page.locator("[data-map=quality] [data-k='5']").click()
@@ -363,6 +364,7 @@ def test_moments_that_were_too_early_are_muted_in_a_replay(watch, site):
     assert hatched(page) == []
 
 
+@pytest.mark.slow
 def test_an_open_page_follows_what_is_compared(watch, site):
     """Hatching goes where the first comparison comes, and comes back where it is taken out."""
     site.picture(0, comparisons=11, never=(4, 6))

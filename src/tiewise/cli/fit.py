@@ -52,6 +52,7 @@ from tiewise.errors import InputError
 @click.option("--out", help="folder for the results; default: FILE's name and -results")
 @click.option("--force", is_flag=True, help="overwrite results that are there")
 @click.option("--no-report", is_flag=True, help="tables only: no pictures, no report")
+@click.option("--png", is_flag=True, help="pictures as PNG files, too, not only as SVG")
 @click.option("--no-record", is_flag=True, help="do not keep who said what in posterior.nc")
 @click.option("--json", "as_json", is_flag=True, help="print fit.json instead of a table")
 @DATABASE
@@ -81,6 +82,7 @@ def fit(file: str, **options: Any) -> None:
             wording=Wording(top=options["top"], source=Path(file).name, **words(options)),
             columns=columns(options),
             report=not options["no_report"],
+            png=options["png"],
             record=not options["no_record"],
             force=options["force"],
             progress=progress,
@@ -102,6 +104,7 @@ def fit(file: str, **options: Any) -> None:
 @click.argument("folder", metavar="DIR")
 @WORDS
 @click.option("--top", type=click.IntRange(1), help="k of 'top k'")
+@click.option("--png", is_flag=True, help="pictures as PNG files, too, not only as SVG")
 def report(folder: str, **options: Any) -> None:
     """Write the pictures and report.html of the results folder DIR again.
 
@@ -114,7 +117,9 @@ def report(folder: str, **options: Any) -> None:
     results = read_results(folder)
     hint_higher(options["question"], options["higher"], results.wording)
     with progress_bar() as progress:
-        page = rewrite_report(results, progress=progress, **words(options), **top)
+        page = rewrite_report(
+            results, png=options["png"], progress=progress, **words(options), **top
+        )
     click.echo(f"Report in {page}")
 
 

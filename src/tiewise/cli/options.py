@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from tiewise.progress import Progress
 
 Command = Callable[..., Any]
+
+REDRAW = 0.1  # seconds after which a progress bar is drawn again
 
 
 def combine(*options: Command) -> Callable[[Command], Command]:
@@ -231,12 +234,18 @@ def progress_bar() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    # Drawn when work says how far it is, not by a thread of its own: work may fork (`forking`).
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         tasks: dict[str, Any] = {}
+        drawn = 0.0
 
         def progress(what: str, done: int, total: int) -> None:
+            nonlocal drawn
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total)
             bar.update(tasks[what], completed=done, total=total)
+            if done == total or monotonic() > drawn + REDRAW:
+                bar.refresh()
+                drawn = monotonic()
 
         yield progress

@@ -8,14 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from xarray import DataTree
 
+from tiewise.posterior.large.groups import (
+    all_draws,
+    is_thinned,
+    stored_moments,
+    stored_top_probability,
+    watched_draws,
+)
+from tiewise.posterior.large.watched import CONFIDENT as CONFIDENT
 from tiewise.posterior.prior_sensitivity import power_weights, sensitivities
 from tiewise.posterior.summaries import BATCH
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-CONFIDENT = 0.60
-"""Below this probability an item is not named as one of the highest."""
 
 
 class Claim(NamedTuple):
@@ -38,6 +43,8 @@ def leading_claim(tree: DataTree, top: int) -> Claim:
     """What would be said of the `top` highest; of nobody confidently, then of the most probable."""
     if tree.attrs["kind"] == "point":
         return _of_point(tree, top)
+    if is_thinned(tree):
+        return _of_very_many(tree, top)
     quality = tree["posterior/quality"].to_numpy()
     flat = quality.reshape(-1, quality.shape[-1])
     mean, variance = _moments(flat)
@@ -48,6 +55,24 @@ def leading_claim(tree: DataTree, top: int) -> Claim:
     spread = flat.std(axis=1)
     difference = (flat[:, named].mean(axis=1) - flat.mean(axis=1)) / np.where(spread > 0, spread, 1)
     return Claim(named, prior_share, reliability, _sensitivity(tree, difference))
+
+
+def _of_very_many(tree: DataTree, top: int) -> Claim:
+    """The same from what is stored of all draws; those named are among the watched items."""
+    moments = stored_moments(tree)
+    assert moments is not None
+    kept = tree["posterior/quality"].to_numpy()
+    probability = stored_top_probability(tree, top)
+    if probability is None:
+        probability = top_probability(kept.reshape(-1, kept.shape[-1]), top)
+    named = probability >= min(CONFIDENT, float(probability.max()))
+    prior_share, reliability = _shares(moments.mean, moments.variance, named, moments.draws)
+    watched, draws = watched_draws(tree)
+    spread = all_draws(tree)["spread"].to_numpy().ravel()
+    difference = draws[:, named[watched]].mean(axis=1) / np.where(spread > 0, spread, 1)
+    log_prior = all_draws(tree).get("scales")
+    sensitivity = np.nan if log_prior is None else _moved(log_prior.to_numpy().ravel(), difference)
+    return Claim(named, prior_share, reliability, sensitivity)
 
 
 def _of_point(tree: DataTree, top: int) -> Claim:
@@ -103,7 +128,12 @@ def _sensitivity(tree: DataTree, difference: Floats) -> float:
     if "log_prior" not in tree.children or np.ptp(difference) == 0:
         return np.nan
     log_prior = sum(values.to_numpy().ravel() for values in tree["log_prior"].data_vars.values())
+    return _moved(np.asarray(log_prior, np.float64), difference)
+
+
+def _moved(log_prior: Floats, difference: Floats) -> float:
+    """That sensitivity, from the log prior density of each draw."""
     if np.ptp(log_prior) == 0:
         return 0.0
-    weights = power_weights(np.asarray(log_prior, np.float64))
+    weights = power_weights(log_prior)
     return float(sensitivities(difference.reshape(-1, 1), weights)[0])

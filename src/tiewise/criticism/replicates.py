@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from xarray import DataTree
 
 from tiewise.data.answers import FIRST, TIE
+from tiewise.model.kernels import compiled, inlined
 from tiewise.posterior.judgement_record import (
     JudgementRecord,
     JudgementTable,
     fitted_judgements,
     fitted_judgements_by_stratum,
 )
+from tiewise.posterior.large.groups import is_thinned, quality_means
 from tiewise.posterior.predictions import PosteriorDraws, has_strata, replicate_answers
 
 Floats = NDArray[np.float64]
@@ -41,6 +43,12 @@ class ObservedAnswers(NamedTuple):
     centres: Floats
     cells: Integers
     """The judge and item of each answer, numbered: of all left items, then of all right ones."""
+    bins_by_draw: bool = False
+    """Whether every draw has bins by its own differences.
+
+    Of very many items each is known from a few answers. Where these were ties, estimates lie close
+    together, and bins by estimates would hold more ties than any replicate.
+    """
 
 
 class Statistics(NamedTuple):
@@ -80,18 +88,26 @@ def observed_answers(tree: DataTree, rng: Generator, most: int | None = None) ->
     if len(table.left) > most:
         some = np.sort(rng.choice(len(table.left), most, replace=False))
         table, stratum = table.where(some), None if stratum is None else stratum[some]
-    mean = tree["posterior/quality"].mean(("chain", "draw")).to_numpy()
+    mean = quality_means(tree)
     gap = np.abs(mean[table.left] - mean[table.right])
+    bins, centres = _bins(gap)
+    ties = bool((tree["posterior/tie"] > 0).any())
+    cells = table.judge * len(mean) + np.stack([table.left, table.right])
+    cells = np.unique(cells, return_inverse=True)[1].ravel()
+    return ObservedAnswers(
+        table, stratum, len(mean), judges, sides, ties, bins, centres, cells, is_thinned(tree)
+    )
+
+
+def _bins(gap: Floats) -> tuple[Integers, Floats]:
+    """Bins of differences in quality, equal numbers of answers in each; and their centres."""
     number = int(np.clip(len(gap) // MIN_IN_BIN, 1, BINS))
-    # Equal numbers of answers in each; sorted once, so that equal gaps are not split at random.
+    # Sorted once, so that equal gaps are not split at random.
     order = np.argsort(gap, kind="stable")
     bins = np.empty(len(gap), np.int64)
     bins[order] = np.arange(len(gap)) * number // max(len(gap), 1)
     centres = np.bincount(bins, gap, number) / np.maximum(np.bincount(bins, minlength=number), 1)
-    ties = bool((tree["posterior/tie"] > 0).any())
-    cells = table.judge * len(mean) + np.stack([table.left, table.right])
-    cells = np.unique(cells, return_inverse=True)[1].ravel()
-    return ObservedAnswers(table, stratum, len(mean), judges, sides, ties, bins, centres, cells)
+    return bins, centres
 
 
 def _observed(tree: DataTree) -> tuple[JudgementTable, Integers | None, int, bool]:
@@ -129,23 +145,39 @@ def replicate(data: ObservedAnswers, draws: PosteriorDraws, rng: Generator) -> C
     table, observed = data.table, data.table.answer
     discrepancies: list[Discrepancies] = []
     replicated: list[tuple[Statistics, Discrepancies]] = []
+    binned: list[tuple[Floats, Floats]] = []
     for part in draws.batches(len(observed)):
         probability = part.answer_probabilities(table.left, table.right, data.stratum)
         answers = replicate_answers(probability, rng)
         for k in range(len(part)):
-            at_draw = probability[:, k]
-            discrepancies.append(_discrepancies(data, observed, at_draw))
+            at_draw, own = probability[:, k], _at_draw(data, part.quality[k])
+            discrepancies.append(_discrepancies(own, observed, at_draw))
             replicated.append(
-                (_statistics(data, answers[k]), _discrepancies(data, answers[k], at_draw))
+                (_statistics(own, answers[k]), _discrepancies(own, answers[k], at_draw))
             )
+            if data.bins_by_draw:
+                binned.append((own.centres, _shares(own.bins, observed == TIE, len(own.centres))))
     statistics, distances = (_stacked(column) for column in zip(*replicated, strict=True))
+    actual = _statistics(data, observed)
+    if data.bins_by_draw:
+        centres, shares = (np.mean(column, axis=0) for column in zip(*binned, strict=True))
+        data, actual = data._replace(centres=centres), actual._replace(share=shares)
     return CheckInputs(
         data,
-        Statistics(*(np.asarray(column)[None] for column in _statistics(data, observed))),
+        Statistics(*(np.asarray(column)[None] for column in actual)),
         Statistics(*statistics),
         Discrepancies(*_stacked(discrepancies)),
         Discrepancies(*distances),
     )
+
+
+def _at_draw(data: ObservedAnswers, quality: Floats) -> ObservedAnswers:
+    """The observed answers with bins by the qualities of one draw, where that is how it is."""
+    if not data.bins_by_draw:
+        return data
+    table = data.table
+    bins, centres = _bins(np.abs(quality[table.left] - quality[table.right]))
+    return data._replace(bins=bins, centres=centres)
 
 
 def _statistics(data: ObservedAnswers, answer: Integers) -> Statistics:
@@ -166,43 +198,95 @@ def _shares(group: Integers, tied: NDArray[np.bool_], size: int) -> Floats:
 
 
 def _discrepancies(data: ObservedAnswers, answer: Integers, probability: Floats) -> Discrepancies:
-    table, tied = data.table, (answer == TIE) - probability[1]
-    tie_variance = probability[1] * (1 - probability[1])
-    mean = probability[0] + probability[1] / 2
-    residual = 1 - answer / 2 - mean
-    variance = probability[0] + probability[1] / 4 - mean**2
+    table = data.table
+    tied, score = _residuals(answer, probability)
     both = np.concatenate([table.left, table.right])
     return Discrepancies(
-        _chi_square(data.bins, tied, tie_variance),
-        _chi_square(
-            both, np.concatenate([residual, -residual]), np.concatenate([variance, variance])
-        ),
-        _chi_square(table.judge, tied, tie_variance),
-        _chi_square(
-            data.cells, np.concatenate([residual, -residual]), np.concatenate([variance, variance])
-        ),
-    )
+        _chi_square(data.bins, *tied), _chi_square(both, *score),
+        _chi_square(table.judge, *tied), _chi_square(data.cells, *score),
+    )  # fmt: skip
+
+
+@compiled
+def _residuals(
+    answer: Integers, probability: Floats
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Residuals and variances of ties, and of the scores of all left items, then all right ones."""
+    size = answer.size
+    tied, tie_variance = np.empty(size), np.empty(size)
+    score, variance = np.empty(2 * size), np.empty(2 * size)
+    for r in range(size):
+        first, tie = probability[0, r], probability[1, r]
+        tied[r], tie_variance[r] = (answer[r] == TIE) - tie, tie * (1 - tie)
+        mean = first + tie / 2
+        score[r] = 1 - answer[r] / 2 - mean
+        variance[r] = first + tie / 4 - mean * mean
+        score[size + r], variance[size + r] = -score[r], variance[r]
+    return (tied, tie_variance), (score, variance)
 
 
 def _chi_square(group: Integers, residual: Floats, variance: Floats) -> float:
     """Sum over groups of squared total residuals, each over its variance."""
-    total, wide = np.bincount(group, residual), np.bincount(group, variance)
+    total, wide = _sums(group, residual, variance, int(group.max()) + 1)
     some = wide > 0
     return float((total[some] ** 2 / wide[some]).sum())
 
 
+@compiled
+def _sums(group: Integers, one: Floats, two: Floats, size: int) -> tuple[Floats, Floats]:
+    """Sums of two columns over each group."""
+    first, second = np.zeros(size), np.zeros(size)
+    for r in range(group.size):
+        first[group[r]] += one[r]
+        second[group[r]] += two[r]
+    return first, second
+
+
 def circular_share(data: ObservedAnswers, answer: Integers) -> float:
     """Share of circles among triads of items whose every pair has a majority; NaN without any."""
-    size, table = data.items, data.table
-    if size > MAX_ITEMS:
+    if data.items > MAX_ITEMS:
         return np.nan
-    net = np.bincount(table.left * size + table.right, 1 - answer, size * size).reshape(size, size)
-    net = net - net.T
-    beats = (net > 0).astype(np.float32)
-    either = beats + beats.T
-    circles = float(((beats @ beats) * beats.T).sum()) / 3
-    triads = float(((either @ either) * either).sum()) / 6
+    circles, triads = count_circles(data.table.left, data.table.right, 1 - answer, data.items)
     return circles / triads if triads >= MIN_TRIADS else np.nan
+
+
+@inlined
+def _number_of_bits(word: Any) -> Any:
+    """The number of bits of a word of 64 that are set, by sums of ever longer parts of it."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    pairs = np.uint64(0x3333333333333333)
+    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@compiled
+def count_circles(left: Integers, right: Integers, ahead: Integers, items: int) -> tuple[int, int]:
+    """Circles, and triads of items whose every pair has a majority.
+
+    `ahead` is 1 where the left item was chosen, −1 where the right one was, and 0 for a tie. The
+    items that an item wins against, and those it loses to, are bits of rows of words.
+    """
+    net = np.zeros((items, items), np.int64)
+    for r in range(left.size):
+        net[left[r], right[r]] += ahead[r]
+        net[right[r], left[r]] -= ahead[r]
+    words = (items + 63) // 64
+    wins, losses = np.zeros((2, items, words), np.uint64)
+    for i in range(items):
+        for j in range(items):
+            if net[i, j] > 0:
+                wins[i, j // 64] |= np.uint64(1) << np.uint64(j % 64)
+                losses[j, i // 64] |= np.uint64(1) << np.uint64(i % 64)
+    circles = triads = 0
+    for i in range(items):
+        for j in range(items):
+            if net[i, j] > 0:
+                for w in range(words):
+                    won, lost = wins[j, w], losses[i, w]
+                    circles += _number_of_bits(won & lost)
+                    triads += _number_of_bits((won | losses[j, w]) & (lost | wins[i, w]))
+    return circles // 3, triads // 3
 
 
 def _stacked(rows: Sequence[tuple[Any, ...]]) -> list[Any]:

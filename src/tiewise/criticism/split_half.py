@@ -150,6 +150,13 @@ def attach_split_half(
     tree: DataTree, model: BradleyTerry, record: JudgementRecord | None, progress: Progress
 ) -> None:
     """Add split-half reliability to the attributes of a fit, or why it was left out."""
+    tree.attrs["split_half"] = json.dumps(split_half_facts(tree, model, record, progress))
+
+
+def split_half_facts(
+    tree: DataTree, model: BradleyTerry, record: JudgementRecord | None, progress: Progress
+) -> dict[str, float] | dict[str, str]:
+    """The split-half reliability of a fit, or why it was left out."""
     left_out = _why_left_out(model, record)
     halves = None
     if not left_out and record is not None:
@@ -157,8 +164,7 @@ def attach_split_half(
             without_terms(model), record._replace(stratum=None), splits=FIT_SPLITS,
             scales=Scales.from_tree(tree), progress=progress,
         )  # fmt: skip
-    facts = {"left_out": left_out} if halves is None else halves.rounded()
-    tree.attrs["split_half"] = json.dumps(facts)
+    return {"left_out": left_out} if halves is None else halves.rounded()
 
 
 def _why_left_out(model: BradleyTerry, record: JudgementRecord | None) -> str:

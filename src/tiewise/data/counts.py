@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -108,7 +109,8 @@ class Counts:
         items = natural_order((*self.items, *other.items))
         strata = natural_order((*self.strata, *other.strata))
         a, b = self.over(items), other.over(items)
-        moves = [np.array([strata.index(s) for s in c.strata], np.int64) for c in (a, b)]
+        place = {name: k for k, name in enumerate(strata)}
+        moves = [np.array([place[s] for s in c.strata], np.int64) for c in (a, b)]
         known = self.judges is not None and other.judges is not None
         return Counts.of(
             items,
@@ -215,7 +217,7 @@ def _refuse_impossible(
     items: tuple[str, ...], one: Integers, two: Integers, *counts: Integers
 ) -> None:
     if len(set(items)) != len(items):
-        twice = [item for item in dict.fromkeys(items) if items.count(item) > 1]
+        twice = [item for item, times in Counter(items).items() if times > 1]
         raise InputError(f"item ids must be distinct, but {some_names(twice)} occur more than once")
     itself = np.flatnonzero(one == two)
     if len(itself):

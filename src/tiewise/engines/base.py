@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from tiewise.engines.stored_draws import StoredDraws, is_stored
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.progress import Progress
@@ -33,6 +34,9 @@ class Draws:
     `more` continues the same chains without a warm-up: `more(each, thin, progress)` are the next
     `each` draws of every chain, each the last of `thin` times as many steps; its facts are of the
     whole run. None where an engine cannot be continued.
+
+    Of very many items these are only some of the draws, evenly spaced and in single precision, and
+    `stored` has all of them; None where these are all.
     """
 
     quality: Floats
@@ -48,12 +52,27 @@ class Draws:
     standard_error: Floats | None = None
     tie_standard_error: float | None = None
     level: Floats | None = None
+    stored: StoredDraws | None = field(default=None, repr=False, compare=False)
     more: Callable[[int, int, Progress], Draws] | None = field(
         default=None, repr=False, compare=False
     )
 
+    @property
+    def whole(self) -> Draws | StoredDraws:
+        """All draws, in memory or stored."""
+        return self if self.stored is None else self.stored
+
+    def on_disk(self) -> Draws:
+        """These draws stored where they are of very many items, and then only some in memory."""
+        if self.stored is not None or not is_stored(self.quality.shape[-1], self.terms):
+            return self
+        stored = StoredDraws.of(self.quality, self.tie, self.variance, self.terms, self.stats)
+        return replace(self, **stored.kept())
+
     def centred(self) -> Draws:
         """These draws with qualities, and contrasts of groups, less their mean over items."""
+        if self.level is not None:
+            return self
         level = self.quality.mean(axis=-1)
         terms = dict(self.terms)
         if "contrast" in terms:
@@ -64,6 +83,9 @@ class Draws:
 
     def joined(self, later: Draws) -> Draws:
         """These draws followed by later ones of the same chains, with the facts of the latter."""
+        if self.stored is not None and later.stored is not None:
+            stored = self.stored.joined(later.stored)
+            return replace(later, **stored.kept(), warnings=self.warnings)
 
         def join(one: Floats, two: Floats | None) -> Floats:
             assert two is not None
@@ -82,6 +104,8 @@ class Draws:
 
     def every_second(self) -> Draws:
         """Every second draw of each chain."""
+        if self.stored is not None:
+            return replace(self, **self.stored.every_second().kept())
         return replace(
             self,
             quality=np.ascontiguousarray(self.quality[:, 1::2]),

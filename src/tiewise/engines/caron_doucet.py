@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts, Integers
 from tiewise.engines.base import Draws, refuse_terms
+from tiewise.engines.capacity import announce
 from tiewise.engines.threads import chain_generators, in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -77,6 +78,8 @@ class CaronDoucet:
         refuse_other_priors(model)
         if model.fixed_tie is None:
             refuse_improper(model.counts, self.shape)
+        sweeps = (self.draws + self.warmup * self.chains) * self.thin
+        announce(self.name, model, sweeps * 1e-7 * len(model.counts.first) / self.threads)
         begin = perf_counter()
         sampler = _Sampler.of(model, self.shape, self.rate)
         build_seconds = perf_counter() - begin

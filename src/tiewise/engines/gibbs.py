@@ -16,6 +16,7 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
+from tiewise.engines.capacity import FLOPS, announce, require_memory
 from tiewise.engines.preconditioners.laplace_marginal import fit_laplace_marginal
 from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.engines.share_updates import draw_share, draw_share_and_quality
@@ -57,6 +58,9 @@ class Gibbs:
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
         refuse_terms(model, self)
+        require_memory(model, self.name, matrices=3 + 2 * self.threads)
+        sweeps = self.draws + self.warmup * self.chains
+        announce(self.name, model, sweeps * model.size**3 / 2 / FLOPS / self.threads)
         begin = perf_counter()
         sampler = _Sampler.of(model, as_published=self.as_published)
         build_seconds = perf_counter() - begin

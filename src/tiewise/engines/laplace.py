@@ -11,6 +11,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
+from tiewise.engines.capacity import FLOPS, announce, require_memory
 from tiewise.engines.preconditioners.mixture_preconditioner import WarmStart, plain_or_mixture
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.progress import Progress
@@ -39,6 +40,8 @@ class Laplace:
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """One chain of independent draws."""
         refuse_terms(model, self)
+        require_memory(model, self.name, matrices=6)
+        announce(self.name, model, 30 * model.size**3 / FLOPS)
         begin = perf_counter()
         preconditioner = plain_or_mixture(model, self.start)
         build_seconds = perf_counter() - begin

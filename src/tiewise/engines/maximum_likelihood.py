@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
 from tiewise.engines.base import Draws, refuse_terms
+from tiewise.engines.capacity import FLOPS, announce, require_memory
 from tiewise.engines.preconditioners.newton import maximise
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -34,6 +35,8 @@ class MaximumLikelihood:
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """One draw: the estimate."""
         refuse_terms(model, self)
+        require_memory(model, self.name, matrices=4)
+        announce(self.name, model, 10 * model.size**3 / FLOPS)
         refuse_without_estimate(model.counts)
         free = model.fixed_tie is None and model.counts.total_ties > 0
         likelihood = _Likelihood(model, free=free)

@@ -18,6 +18,7 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
+from tiewise.engines.capacity import announce, require_memory
 from tiewise.engines.preconditioners.mixture_preconditioner import (
     MixtureParameters,
     MixturePreconditioner,
@@ -63,6 +64,10 @@ class Metropolis:
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
         refuse_terms(model, self)
+        require_memory(model, self.name, matrices=6)
+        steps = (self.draws + self.warmup * self.chains) * self.thin
+        each = 1e-9 * model.size**2 + 2e-8 * len(model.counts.first)
+        announce(self.name, model, steps * each / self.threads)
         begin = perf_counter()
         sampler = _Sampler(plain_or_mixture(model))
         build_seconds = perf_counter() - begin

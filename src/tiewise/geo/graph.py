@@ -20,7 +20,7 @@ from tiewise.geo.areas import Areas
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
     from pandas import DataFrame
-    from scipy.sparse import csr_array
+    from scipy.sparse import coo_array, csr_array
 
 Integers = NDArray[np.int64]
 Pair = tuple[str, str]
@@ -108,9 +108,16 @@ class Graph:
     def from_adjacency(cls, matrix: ArrayLike | Any, items: Iterable[Any]) -> Graph:
         """Neighbours from a square, symmetric matrix of 0 and 1, dense or sparse."""
         named = tuple(as_text(item) for item in items)
-        dense = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-        _refuse_matrix(dense, named)
-        return cls(named, np.argwhere(np.triu(dense)))
+        from scipy.sparse import coo_array
+
+        entries: Any = matrix if hasattr(matrix, "tocoo") else np.asarray(matrix)
+        _refuse_shape(entries.shape, named)
+        sparse = coo_array(entries)
+        sparse.sum_duplicates()
+        sparse.eliminate_zeros()
+        _refuse_entries(sparse, named)
+        above = sparse.row < sparse.col
+        return cls(named, np.column_stack([sparse.row[above], sparse.col[above]]))
 
     @classmethod
     def grid(cls, rows: int, columns: int, *, queen: bool = False) -> Graph:
@@ -195,13 +202,14 @@ def _nearest(areas: Areas, islands: Sequence[str]) -> list[tuple[str, str]]:
     import shapely
 
     shapes = areas.metric().to_numpy()
-    pairs = []
-    for island in islands:
-        here = areas.items.index(island)
-        distances = shapely.distance(shapes[here], shapes)
-        distances[here] = np.inf
-        pairs.append((island, areas.items[int(distances.argmin())]))
-    return pairs
+    position = {item: k for k, item in enumerate(areas.items)}
+    here = np.array([position[island] for island in islands], np.int64)
+    one, nearest = shapely.STRtree(shapes).query_nearest(shapes[here], exclusive=True)
+    # Of several at the same distance the first on the map.
+    order = np.lexsort((nearest, one))
+    one, first = np.unique(one[order], return_index=True)
+    pairs = zip(one, nearest[order][first], strict=True)
+    return [(islands[k], areas.items[other]) for k, other in pairs]
 
 
 def _pairs(source: Any) -> tuple[list[Pair], Callable[[int], str]]:
@@ -259,27 +267,33 @@ def _edge_problem(pair: Pair, known: dict[str, int]) -> str | None:
     return None
 
 
-def _refuse_matrix(matrix: NDArray[Any], items: tuple[str, ...]) -> None:
+def _refuse_shape(shape: tuple[int, ...], items: tuple[str, ...]) -> None:
     size = len(items)
-    if matrix.shape != (size, size):
+    if shape != (size, size):
         raise InputError(
             f"an adjacency matrix of {size} items is {size} by {size}, "
-            f"not {' by '.join(map(str, matrix.shape)) or 'a number'}; give one row per item"
+            f"not {' by '.join(map(str, shape)) or 'a number'}; give one row per item"
         )
-    invalid = np.argwhere((matrix != 0) & (matrix != 1))
+
+
+def _refuse_entries(matrix: coo_array, items: tuple[str, ...]) -> None:
+    """Refuse entries that are not 0 or 1, neighbours one way only, and items beside themselves."""
+    row, column, value = matrix.row, matrix.col, matrix.data
+    invalid = np.flatnonzero(value != 1)
     if len(invalid):
-        row, column = invalid[0]
+        k = invalid[np.lexsort((column[invalid], row[invalid]))[0]]
         raise InputError(
-            f"the adjacency matrix has {matrix[row, column]} for {items[row]!r} and "
-            f"{items[column]!r}; it must be 1 for neighbours, else 0"
+            f"the adjacency matrix has {value[k]} for {items[row[k]]!r} and "
+            f"{items[column[k]]!r}; it must be 1 for neighbours, else 0"
         )
-    asymmetric = np.argwhere(matrix != matrix.T)
+    forth, back = (a.astype(np.int64) * len(items) + b for a, b in ((row, column), (column, row)))
+    asymmetric = np.setxor1d(forth, back)
     if len(asymmetric):
-        row, column = asymmetric[0]
+        one, two = divmod(int(asymmetric[0]), len(items))
         raise InputError(
-            f"the adjacency matrix is not symmetric: {items[row]!r} and {items[column]!r} are "
+            f"the adjacency matrix is not symmetric: {items[one]!r} and {items[two]!r} are "
             "neighbours one way only; make both entries alike"
         )
-    loops = np.flatnonzero(np.diagonal(matrix))
+    loops = np.sort(row[row == column])
     if len(loops):
         raise InputError(f"item {items[loops[0]]!r} borders itself; make the diagonal 0")

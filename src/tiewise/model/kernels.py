@@ -11,7 +11,8 @@ e = e^{λᵢ}·e^{−λⱼ} and k = e^{−δ},
     1 − σ(λᵢ−λⱼ−δ) = 1/(1 + e·k),   1 − σ(λⱼ−λᵢ−δ) = (e/k)/(1 + e/k),
 
 and the log likelihood is the logarithm of one long product. Beyond `MAX_RANGE`, slower loops are
-used that are right for any distance.
+used that are right for any distance. Slopes may be computed in single precision: they are where
+qualities are.
 """
 
 from __future__ import annotations
@@ -29,10 +30,13 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
-MAX_RANGE = 300.0
-# A product is scaled down whenever it passes BIG; its factors stay below e^{MAX_RANGE}.
-BIG, SMALL, LOG_BIG = 2.0**500, 2.0**-500, 500 * math.log(2)
+MAX_RANGE, MAX_RANGE_SINGLE = 300.0, 40.0
+# A product is scaled down where it has passed BIG, and asked before it could have grown by as much
+# again; its factors stay below e^{MAX_RANGE}.
+BIG, SMALL, BIG_BITS = 2.0**500, 2.0**-500, 500.0
+LOG_BIG = BIG_BITS * math.log(2)
 MOST_FACTORS = 8
+FLUSH = 128  # rows after which sums in single precision are added to those in double precision
 
 
 def compiled(loop: Loop) -> Loop:
@@ -76,8 +80,8 @@ def pair_log_likelihood(
     """Σ s log σ(margin) for each chain; the threshold's own factor is left to the caller."""
     exponentials = _exponentials(quality, tie)
     if exponentials is None:
-        return _any_pair_value(first, second, s_first, s_second, quality, tie)
-    return _close_pair_value(first, second, s_first, s_second, quality, tie, *exponentials)
+        return any_pair_value(first, second, s_first, s_second, quality, tie)
+    return close_pair_value(first, second, s_first, s_second, quality, tie, *exponentials)
 
 
 def pair_gradient(
@@ -88,24 +92,33 @@ def pair_gradient(
     quality: Floats,
     tie: Floats,
 ) -> tuple[Floats, Floats]:
-    """Its derivatives by every quality (items, chains) and by the threshold (chains)."""
+    """Its derivatives by every quality (items, chains) and by the threshold (chains).
+
+    Those by quality are in the precision of `quality`, which counts must have, too.
+    """
     exponentials = _exponentials(quality, tie)
     if exponentials is None:
-        return _any_pair_gradient(first, second, s_first, s_second, quality, tie)
-    return _close_pair_gradient(first, second, s_first, s_second, tie, *exponentials)
+        by_quality, by_tie = any_pair_gradient(first, second, s_first, s_second, quality, tie)
+        return by_quality.astype(quality.dtype), by_tie
+    return close_pair_gradient(first, second, s_first, s_second, tie, *exponentials)
+
+
+def max_range(dtype: Any) -> float:
+    """How far apart items may be for loops without an exponential per pair, in this precision."""
+    return MAX_RANGE_SINGLE if dtype == np.float32 else MAX_RANGE
 
 
 def _exponentials(quality: Floats, tie: Floats) -> tuple[Floats, Floats] | None:
     """e^λ and e^−λ about the middle of each chain's range; None where a product could overflow."""
     low, high = quality.min(axis=0), quality.max(axis=0)
-    if not (high - low + tie < MAX_RANGE).all():
+    if not (high - low + tie < max_range(quality.dtype)).all():
         return None
     exp_quality = np.exp(quality - (low + high) / 2)
-    return exp_quality, 1.0 / exp_quality
+    return exp_quality, 1 / exp_quality
 
 
 @compiled
-def _any_pair_value(
+def any_pair_value(
     first: Integers,
     second: Integers,
     s_first: Floats,
@@ -124,7 +137,7 @@ def _any_pair_value(
 
 
 @compiled
-def _any_pair_gradient(
+def any_pair_gradient(
     first: Integers,
     second: Integers,
     s_first: Floats,
@@ -147,7 +160,7 @@ def _any_pair_gradient(
 
 
 @compiled
-def _close_pair_gradient(
+def close_pair_gradient(
     first: Integers,
     second: Integers,
     s_first: Floats,
@@ -157,29 +170,59 @@ def _close_pair_gradient(
     exp_minus_quality: Floats,
 ) -> tuple[Floats, Floats]:
     """`pair_gradient` with one division per pair and no exponential."""
-    close, wide = np.exp(-tie), np.exp(tie)
-    by_quality, by_tie, flow = np.zeros(exp_quality.shape), np.zeros(tie.size), np.empty(tie.size)
+    by_quality, by_tie = np.zeros_like(exp_quality), np.zeros(tie.size)
+    # Rows of scratch in the precision of `exp_quality`; `unit` is 1 in it.
+    scratch = np.ones((5, tie.size), exp_quality.dtype)
+    flow, close, wide, total, unit = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4, 0]
+    for c in range(tie.size):
+        close[c], wide[c], total[c] = math.exp(-tie[c]), math.exp(tie[c]), 0.0
     for r in range(first.size):
         f, b = s_first[r], s_second[r]
         one, two = exp_quality[first[r]], exp_minus_quality[second[r]]
         for c in range(tie.size):
             e = one[c] * two[c]
             odds = e * wide[c]
-            ahead, behind = 1.0 + e * close[c], 1.0 + odds
-            share = 1.0 / (ahead * behind)
+            ahead, behind = unit + e * close[c], unit + odds
+            share = unit / (ahead * behind)
             up, down = f * behind * share, b * odds * ahead * share
             flow[c] = up - down
-            by_tie[c] -= up + down
+            total[c] += up + down
         gain, loss = by_quality[first[r]], by_quality[second[r]]
         for c in range(tie.size):
             gain[c] += flow[c]
         for c in range(tie.size):
             loss[c] -= flow[c]
+        if r % FLUSH == FLUSH - 1 or r == first.size - 1:
+            for c in range(tie.size):
+                by_tie[c] -= total[c]
+                total[c] = 0.0
     return by_quality, by_tie
 
 
 @compiled
-def _close_pair_value(
+def _multiply(
+    product: Floats, one: Floats, two: Floats, side: Floats, times: int, power: Floats
+) -> None:
+    """Multiply by (1 + e · side) so many times; many times by squares, of which `power` is one."""
+    if times <= MOST_FACTORS:
+        for _ in range(times):
+            for c in range(product.size):
+                product[c] *= 1.0 + one[c] * two[c] * side[c]
+        return
+    for c in range(product.size):
+        power[c] = 1.0 + one[c] * two[c] * side[c]
+    while times:
+        if times % 2:
+            for c in range(product.size):
+                product[c] *= power[c]
+        times //= 2
+        if times:
+            for c in range(product.size):
+                power[c] *= power[c]
+
+
+@compiled
+def close_pair_value(
     first: Integers,
     second: Integers,
     s_first: Floats,
@@ -192,39 +235,56 @@ def _close_pair_value(
     """`pair_log_likelihood` as the logarithm of one long product per chain."""
     close, wide = np.exp(-tie), np.exp(tie)
     total, product, carried = np.zeros(tie.size), np.ones(tie.size), np.zeros(tie.size)
+    largest = exp_quality.max() * exp_minus_quality.max() * wide.max()
+    bits, grown = math.log2(1.0 + largest) + 0.1, 0.0
+    net, power = np.zeros(quality.shape[0]), np.empty(tie.size)
     for r in range(first.size):
         f, b = s_first[r], s_second[r]
+        net[first[r]] += f
+        net[second[r]] -= f
         one, two = exp_quality[first[r]], exp_minus_quality[second[r]]
-        if f + b > MOST_FACTORS or f != math.floor(f) or b != math.floor(b):
+        factors = f + b
+        odd = f != math.floor(f) or b != math.floor(b)
+        if odd or max(f, b) * bits > BIG_BITS:
             for c in range(tie.size):
                 e = one[c] * two[c]
                 total[c] -= f * math.log1p(e * close[c]) + b * math.log1p(e * wide[c])
             continue
-        for _ in range(int(f)):
-            for c in range(tie.size):
-                raised = product[c] * (1.0 + one[c] * two[c] * close[c])
-                over = raised > BIG
-                product[c] = raised * SMALL if over else raised
-                carried[c] += 1.0 if over else 0.0
-        for _ in range(int(b)):
-            for c in range(tie.size):
-                raised = product[c] * (1.0 + one[c] * two[c] * wide[c])
-                over = raised > BIG
-                product[c] = raised * SMALL if over else raised
-                carried[c] += 1.0 if over else 0.0
-    for r in range(first.size):
-        ahead, behind = quality[first[r]], quality[second[r]]
-        for c in range(tie.size):
-            total[c] += s_first[r] * (ahead[c] - behind[c] - tie[c])
+        # Both sides at once, or one after the other where together they would be too much.
+        parts = 1 if factors * bits <= BIG_BITS else 2
+        for part in range(parts):
+            more = bits * (factors if parts == 1 else f if part == 0 else b)
+            grown += more
+            if grown > BIG_BITS:
+                grown = more
+                for c in range(tie.size):
+                    over = product[c] > BIG
+                    product[c] *= SMALL if over else 1.0
+                    carried[c] += 1.0 if over else 0.0
+            if parts == 1 or part == 0:
+                _multiply(product, one, two, close, int(f), power)
+            if parts == 1 or part == 1:
+                _multiply(product, one, two, wide, int(b), power)
+    _add_linear(total, net, s_first.sum(), quality, tie)
     for c in range(tie.size):
         total[c] -= math.log(product[c]) + carried[c] * LOG_BIG
     return total
 
 
+@compiled
+def _add_linear(total: Floats, net: Floats, successes: float, quality: Floats, tie: Floats) -> None:
+    """Σ s_first (λ_first − λ_second − δ), from each item's `net` successes as the first."""
+    for i in range(net.size):
+        for c in range(tie.size):
+            total[c] += net[i] * quality[i, c]
+    for c in range(tie.size):
+        total[c] -= successes * tie[c]
+
+
 def is_compiled() -> bool:
     """Whether the loops are kept from an earlier run; else their first use compiles them."""
-    cache = Path(_close_pair_value.stats.cache_path)  # type: ignore[attr-defined]
-    return any(cache.glob("kernels._close_pair_value*.nbi"))
+    cache = Path(close_pair_value.stats.cache_path)  # type: ignore[attr-defined]
+    return any(cache.glob("kernels.close_pair_value*.nbi"))
 
 
 @compiled

@@ -8,7 +8,8 @@ one stratum, for which `kernels` has faster loops; `strata_kernels` has those of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from tiewise.model import kernels, strata_kernels
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Pairs = tuple[Integers, Integers, NDArray[Any], NDArray[Any]]
 
 
 class LikelihoodArguments(NamedTuple):
@@ -148,9 +150,16 @@ class Likelihood:
         return len(self.ties)
 
     @property
-    def pairs(self) -> tuple[Integers, Integers, Floats, Floats]:
+    def pairs(self) -> Pairs:
         """First, second, and successes each way, row by row: what the plain loops read."""
         return self.first, self.second, self.successes_first, self.successes_second
+
+    @cached_property
+    def single_pairs(self) -> Pairs:
+        """The same with successes in single precision."""
+        first, second, *successes = self.pairs
+        forth, back = (own.astype(np.float32) for own in successes)
+        return first, second, forth, back
 
     @property
     def rows(self) -> tuple[Integers, Integers, Integers, Floats, Floats]:
@@ -168,15 +177,21 @@ class Likelihood:
         return np.asarray(value + factor)
 
     def gradient(self, at: LikelihoodArguments) -> LikelihoodArguments:
-        """Its derivatives by each of its arguments."""
+        """Its derivatives by each of its arguments, those by quality in the precision of it."""
         with np.errstate(all="ignore"):
             slope = self.scale.log_factor_slope(at.tie, self.ties[:, None])
         factor = np.where(self._tied, slope, 0.0)
         if not self.stratified:
-            by_quality, by_tie = kernels.pair_gradient(*self.pairs, at.quality, at.tie[0])
+            single = at.quality.dtype == np.float32
+            pairs = self.single_pairs if single else self.pairs
+            by_quality, by_tie = kernels.pair_gradient(*pairs, at.quality, at.tie[0])
             zero = np.zeros_like(at.tie)
             return LikelihoodArguments(by_quality, zero, zero, by_tie + factor)
-        by = LikelihoodArguments(*strata_kernels.stratum_gradient(*self.rows, *_with_sharpness(at)))
+        single = at.quality.dtype == np.float32
+        slopes: Any = (
+            strata_kernels.stratum_gradient_single if single else strata_kernels.stratum_gradient
+        )
+        by = LikelihoodArguments(*slopes(*self.rows, *_with_sharpness(at)))
         return by._replace(tie=by.tie + factor)
 
     @property
@@ -206,8 +221,10 @@ class Likelihood:
         hessian = PlainHessian(self.first, self.second, weight, by_both, own)
         return AveragedDerivatives(by_quality, slope, hessian)
 
-    def negative_hessian(self, at: LikelihoodArguments) -> StrataHessian:
-        """Minus its second derivatives at a point of one chain.
+    def negative_hessian(
+        self, at: LikelihoodArguments, *, with_shift: bool = True
+    ) -> StrataHessian:
+        """Minus its second derivatives at a point of one chain; perhaps not by shift and quality.
 
         Those by sharpness leave out what has mean zero at the truth, so that all are positive
         semi-definite together.
@@ -221,7 +238,7 @@ class Likelihood:
             factor = self.scale.log_factor_curvature(tie, self.ties)
         return StrataHessian(
             self._laplacians(weight * scale**2),
-            self._by_quality(weight * scale**2),
+            self._by_quality(weight * scale**2) if with_shift else np.empty((0, 0)),
             self._by_quality(weight * scale * gap),
             self._by_quality(cross * scale),
             self._by_stratum(weight * scale**2),

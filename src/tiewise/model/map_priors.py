@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
-from tiewise.model.quality_priors import RANK_TOLERANCE, SpectralPrior
+from tiewise.geo.graph_exponential import GraphExponential as GraphExponential
+from tiewise.model.quality_priors import DENSE_ITEMS, RANK_TOLERANCE, Precision, SpectralPrior
 
 if TYPE_CHECKING:
     from tiewise.geo.item_context import ItemContext
@@ -115,6 +116,11 @@ class Network(SpectralPrior):
         order = np.argsort(values, kind="stable")
         return Mixture(np.ascontiguousarray(vectors[:, order]), values[order].clip(0.0))
 
+    @cached_property
+    def exponential(self) -> GraphExponential:
+        """Products with e^{A/2}, without any matrix of items by items."""
+        return GraphExponential(self.graph)
+
     def at(self, share: float) -> Network:
         """The same with its share held at a value; what was computed for the map is kept."""
         held = Network(self.graph, share=share)
@@ -163,6 +169,18 @@ def _normalised_exponential(adjacency: Floats) -> Floats:
     return out
 
 
+def icar(graph: Graph) -> Precision:
+    """The intrinsic autoregression: differences of neighbours are independent, N(0, α²) each.
+
+    Qualities sum to zero; the graph must be in one piece. Sparse, whatever the number of items.
+    """
+    from scipy.sparse import diags_array
+
+    adjacency = graph.adjacency()
+    degree = diags_array(np.asarray(adjacency.sum(axis=1), float))
+    return Precision(degree - adjacency, graph.items, sum_to_zero=True)
+
+
 COVARIANCE_FUNCTIONS = {
     "exponential": lambda u: np.exp(-u),
     "matern32": lambda u: (1 + np.sqrt(3) * u) * np.exp(-np.sqrt(3) * u),
@@ -209,6 +227,12 @@ class Distance(SpectralPrior):
         return cdist(places, places)
 
     def _typical_step(self) -> float:
+        if len(self.items) > DENSE_ITEMS:
+            from scipy.spatial import KDTree
+
+            places = np.asarray(self.places, float)
+            nearest = np.asarray(KDTree(places).query(places, k=2)[0])
+            return float(np.median(nearest[:, 1]))
         distances = self._distances()
         np.fill_diagonal(distances, np.inf)
         return float(np.median(distances.min(axis=1))) if len(distances) > 1 else 1.0

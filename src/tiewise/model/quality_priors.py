@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 RANK_TOLERANCE = 1e-10
 # A covariance worse conditioned than this is worked with through its factor alone.
 INVERTIBLE = 1e10
+DENSE_ITEMS = 1500
+"""Items up to which matrices of items by items are written out wherever there is another way."""
+NOT_SYMMETRIC = "the {} is not symmetric; give the same value for (i, j) and (j, i)"
 
 
 class QualityPrior(Protocol):
@@ -221,7 +224,7 @@ class Covariance(SpectralPrior):
 
 @dataclass(frozen=True, eq=False)
 class Precision(SpectralPrior):
-    """An inverse covariance as given, dense or sparse.
+    """An inverse covariance as given, dense or sparse; of many items it stays sparse.
 
     A singular one says nothing of some direction and is refused, unless that direction is the
     common level and `sum_to_zero=True` states it: qualities then sum to zero by construction.
@@ -235,6 +238,10 @@ class Precision(SpectralPrior):
     sum_to_zero: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.is_large:
+            square = _sparse_square(self.matrix, self.items, sum_to_zero=self.sum_to_zero)
+            object.__setattr__(self, "matrix", square)
+            return
         square = self.matrix.toarray() if hasattr(self.matrix, "toarray") else self.matrix
         object.__setattr__(self, "matrix", _square(square, self.items, "precision"))
         lowest, highest = self._spectrum()[2][[0, -1]] ** -1.0
@@ -245,7 +252,17 @@ class Precision(SpectralPrior):
                 "if only the common level is free"
             )
 
+    @property
+    def is_large(self) -> bool:
+        """Whether it is of too many items for a matrix of items by items to be written out."""
+        return len(self.items) > DENSE_ITEMS
+
     def _spectrum(self) -> tuple[Floats, Floats, Floats]:
+        if self.is_large:
+            raise InputError(
+                f"a precision of {len(self.items):,} items has no factor that fits in memory; "
+                "use transport, which needs none, and a model without terms"
+            )
         square = np.asarray(self.matrix)
         if self.sum_to_zero:
             level = np.full((len(square), 1), 1.0 / np.sqrt(len(square)))
@@ -288,5 +305,57 @@ def _square(matrix: Any, items: Sequence[str], what: str) -> Floats:
     if not np.isfinite(square).all():
         raise InputError(f"the {what} holds values that are not finite numbers")
     if not np.allclose(square, square.T, rtol=1e-8, atol=1e-10 * np.abs(square).max()):
-        raise InputError(f"the {what} is not symmetric; give the same value for (i, j) and (j, i)")
+        raise InputError(NOT_SYMMETRIC.format(what))
     return square if np.array_equal(square, square.T) else (square + square.T) / 2
+
+
+# Sparse precisions of many items, checked without writing them out.
+
+
+def _sparse_square(matrix: Any, items: Sequence[str], *, sum_to_zero: bool) -> Any:
+    """A precision as a compressed sparse matrix, refused where it is not one."""
+    from scipy.sparse import csr_array
+
+    square = csr_array(matrix, dtype=float)
+    if square.shape != (len(items), len(items)):
+        raise InputError(
+            f"a precision for {len(items)} items is {len(items)} square, not {square.shape}"
+        )
+    if not np.isfinite(square.data).all():
+        raise InputError("the precision holds values that are not finite numbers")
+    apart = abs(square - square.T)
+    if apart.nnz and apart.max() > 1e-8 * abs(square).max():
+        raise InputError(
+            "the precision is not symmetric; give the same value for (i, j) and (j, i)"
+        )
+    _refuse_indefinite(square, sum_to_zero=sum_to_zero)
+    return square
+
+
+def _refuse_indefinite(square: Any, *, sum_to_zero: bool) -> None:
+    """Raise InputError unless pivots are positive, but for one where the level is free."""
+    sums = np.abs(np.asarray(square.sum(axis=1)))
+    level_is_free = sum_to_zero and sums.max() <= 1e-10 * np.abs(square.diagonal()).max()
+    part = square[1:, 1:] if level_is_free else square
+    if (square.diagonal() > 0).all() and _positive_pivots(part):
+        return
+    raise InputError(
+        "the precision is singular or indefinite; give a positive definite one, or state "
+        "sum_to_zero=True if only the common level is free"
+    )
+
+
+def _positive_pivots(square: Any) -> bool:
+    """Whether elimination meets positive pivots only, none of them next to 0."""
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import splu
+
+    try:
+        factor = splu(
+            csc_array(square), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )  # fmt: skip
+    except RuntimeError:  # exactly singular
+        return False
+    pivots = factor.U.diagonal()
+    return bool(pivots.min() > 1e-10 * pivots.max())

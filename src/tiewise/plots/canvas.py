@@ -49,6 +49,14 @@ INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # Unicode categories of characters w
 Options = ParamSpec("Options")
 
 
+def load_matplotlib() -> None:
+    """Import what plots need, as they would themselves."""
+    import matplotlib.backends.backend_svg
+    import matplotlib.figure
+    import matplotlib.style
+    import matplotlib.textpath  # noqa: F401
+
+
 @contextmanager
 def style() -> Iterator[None]:
     """Our own matplotlib settings, whatever a user has set; only the font remains theirs."""

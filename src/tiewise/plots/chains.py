@@ -24,11 +24,13 @@ from tiewise.plots.canvas import (
 )  # fmt: skip
 from tiewise.plots.definition import PlotDefinition
 from tiewise.posterior.diagnostics import autocorrelation, centred_parts, ess, rhat
+from tiewise.posterior.large.groups import all_draws, is_thinned
 from tiewise.text import quantity, sentence_list, true_minus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from xarray import DataTree
 
     from tiewise.posterior.results_folder import Results
 
@@ -62,7 +64,7 @@ def diagnostic_chains(results: Results, items: Sequence[str] = ()) -> list[Param
         raise InputError(
             f"{results.facts['engine']} has no chains; fit with an exact engine (the default)"
         )
-    posterior = results.tree["posterior"]
+    posterior = all_draws(results.tree)
     scalars = {"tie threshold δ": "tie", "variance α²": "variance"}
     draws = [(words, posterior[name].to_numpy()) for words, name in scalars.items()]
     free = [(words, values) for words, values in draws if np.ptp(values) > 0]
@@ -79,8 +81,7 @@ def _default_chains(results: Results) -> list[ParameterChains]:
 
 def _qualities(results: Results, items: Sequence[str]) -> list[tuple[str, Floats]]:
     """Centred qualities of these items, or of the one with the smallest effective sample size."""
-    known = results.tree["constant_data"]["item"].to_numpy().astype(str)
-    quality = np.concatenate(list(centred_parts(results.tree)), axis=-1)
+    known, quality = _known_qualities(results.tree, items)
     if not items:
         sizes = ess(quality)
         if np.isnan(sizes).all():
@@ -90,6 +91,8 @@ def _qualities(results: Results, items: Sequence[str]) -> list[tuple[str, Floats
     if unknown:
         raise InputError(f"no item {min(unknown)!r} in this fit; items are the ids in items.csv")
     table = results.items
+    if is_thinned(results.tree):  # the width of every label is measured
+        table = table[table["item"].isin(items)]
     names = {
         item: label if comparisons else f"{label} (never compared)"
         for item, label, comparisons in zip(
@@ -98,6 +101,21 @@ def _qualities(results: Results, items: Sequence[str]) -> list[tuple[str, Floats
     }
     position = {item: k for k, item in enumerate(known)}
     return [(f"quality of {names[item]}", quality[:, :, position[item]]) for item in items]
+
+
+def _known_qualities(tree: DataTree, items: Sequence[str]) -> tuple[NDArray[np.str_], Floats]:
+    """Ids and centred qualities of all items, or of very many of those that are watched.
+
+    Where an item is asked for that is not watched, the draws of it that were kept.
+    """
+    known = tree["constant_data"]["item"].to_numpy().astype(str)
+    if not is_thinned(tree):
+        return known, np.concatenate(list(centred_parts(tree)), axis=-1)
+    whole = all_draws(tree)
+    watched = whole["watched"].to_numpy().astype(str)
+    if set(items) <= set(watched):
+        return watched, whole["quality"].to_numpy().astype(float)
+    return known, tree["posterior/quality"].to_numpy()
 
 
 def _with_diagnostics(results: Results, name: str, draws: Floats) -> ParameterChains:

@@ -31,6 +31,7 @@ from tiewise.plots.canvas import (
     text_width,
 )  # fmt: skip
 from tiewise.plots.definition import PlotDefinition
+from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.text import quantity
 
 if TYPE_CHECKING:
@@ -119,10 +120,26 @@ def _paint_wins(axes: Axes, check: Check) -> None:
     parts = check.parts
     # Residuals: against the expected number itself every item would lie on the same line.
     rest = parts.assign(**{key: parts[key] - parts["x"] for key in ("observed", "low", "high")})
+    if len(rest) > MANY_ITEMS:
+        _paint_share_outside(axes, rest)
+        return
     _paint_parts(axes, rest, 3)
     axes.axhline(0, color=NEUTRAL, linewidth=0.8, zorder=0)
     axes.set_xlabel("wins expected, a tie counting half")
     axes.set_ylabel("wins beyond that")
+
+
+def _paint_share_outside(axes: Axes, rest: pd.DataFrame) -> None:
+    """Of very many items, a histogram of wins beyond those expected; red those outside 95 %."""
+    edges = np.arange(np.floor(rest["observed"].min()) - 0.5, rest["observed"].max() + 1.5)
+    counts = np.histogram(rest["observed"], edges)[0]
+    axes.stairs(counts, edges, fill=True, color=EXPECTED)
+    out = (rest["observed"] < rest["low"]) | (rest["observed"] > rest["high"])
+    axes.stairs(np.histogram(rest["observed"][out], edges)[0], edges, fill=True, color=HIGH)
+    axes.axvline(0, color=NEUTRAL, linewidth=0.8)
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("wins beyond those expected, a tie counting half")
+    axes.set_ylabel("items")
 
 
 def _paint_single(axes: Axes, check: Check) -> None:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from tiewise.errors import InputError
 from tiewise.geo.colours import EDGE, INK, blend
 from tiewise.plots.canvas import INNER, WIDTH, Block, notes, page, point_axes, space
+from tiewise.plots.large.area_pixels import AreaPixels, area_pixels
 from tiewise.plots.legends import Swatch, swatch_list
-from tiewise.plots.map_shapes import Bounds, MapShapes, enlarged_part, map_shapes
+from tiewise.plots.map_shapes import TALLEST, Bounds, MapShapes, enlarged_part, map_shapes
+from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import uncompared_note
 from tiewise.text import quantity
 
@@ -34,7 +36,7 @@ DARK = 150  # of 255, in green: from here on down a colour takes white lines bet
 class MapTable(NamedTuple):
     """The shapes of a map and a row of results for each area; empty where nothing is known."""
 
-    shapes: MapShapes
+    shapes: MapShapes | AreaPixels
     rows: pd.DataFrame
     items_off_map: int
 
@@ -62,6 +64,8 @@ def map_table(results: Results) -> MapTable:
     if rows["mean"].isna().all():
         raise InputError(f"no area of the map in {results.folder} is in items.csv; fit again")
     off_map = int((~table.index.isin(results.areas.items)).sum())
+    if len(results.areas) > MANY_ITEMS:
+        return MapTable(area_pixels(results.areas, INNER, TALLEST), rows, off_map)
     return MapTable(map_shapes(results.areas, INNER), rows, off_map)
 
 
@@ -80,7 +84,8 @@ def map_blocks(
 ) -> list[Block]:  # fmt: skip
     """The same without a heading, as blocks of a page that may have more."""
     assert results.areas is not None
-    part = enlarged_part(results.areas, INNER)
+    pixels = isinstance(table.shapes, AreaPixels)
+    part = None if pixels else enlarged_part(results.areas, INNER)
     styles = _dark_styles(table, colours) if dark_is_unsure else _styles(table, colours)
     frame = None if part is None else part.window
     blocks = [_map(table.shapes, styles, frame), legend, *_explanations(results, table, styles)]
@@ -92,13 +97,16 @@ def map_blocks(
 
 
 def _map(
-    shapes: MapShapes, styles: AreaStyles, frame: Bounds | None, *, clip: bool = False
+    shapes: MapShapes | AreaPixels, styles: AreaStyles, frame: Bounds | None, *, clip: bool = False
 ) -> Block:
     """The map itself, with a frame if there is one."""
 
     def draw(figure: Figure, bottom: float) -> None:
         left = round((WIDTH - shapes.width) / 2)
         axes = point_axes(figure, left, bottom + 8, shapes.width, shapes.height)
+        if isinstance(shapes, AreaPixels):
+            _draw_pixels(axes, shapes, styles)
+            return
         _draw_areas(axes, shapes, styles, clip=clip)
         if frame is not None:
             _draw_frame(axes, *frame)
@@ -165,6 +173,22 @@ def _draw_areas(axes: Axes, shapes: MapShapes, styles: AreaStyles, *, clip: bool
             add(hatched, facecolors="none", edgecolors=ink, linewidths=0, hatch=hatch)
     wide = 2.5 * thin + 0.5
     add(shapes.outlines, facecolors="none", edgecolors=INK, linewidths=wide, joinstyle="round")
+
+
+def _draw_pixels(axes: Axes, pixels: AreaPixels, styles: AreaStyles) -> None:
+    """The areas as one picture, with the same colours and hatching."""
+    image = pixels.image(
+        _bytes(styles.faces), styles.uncompared, styles.absent, _bytes(styles.hatching)
+    )
+    extent = (0.0, pixels.width, 0.0, pixels.height)
+    axes.imshow(image, extent=extent, interpolation="none", aspect="auto")
+
+
+def _bytes(colours: NDArray[np.str_]) -> NDArray[np.uint8]:
+    """Colours such as #1f77b4 as red, green and blue, a little rounded so that files are small."""
+    text = b"".join(bytes.fromhex(colour[1:]) for colour in colours)
+    values = np.frombuffer(text, np.uint8).reshape(-1, 3).astype(np.int64)
+    return np.minimum((values + 4) // 8 * 8, 255).astype(np.uint8)
 
 
 def _explanations(results: Results, table: MapTable, styles: AreaStyles) -> list[Block]:

@@ -38,6 +38,7 @@ from tiewise.plots.legends import (
 )  # fmt: skip
 from tiewise.plots.map_canvas import MapTable, map_page, map_table
 from tiewise.posterior.diagnostics import centred_parts
+from tiewise.posterior.large.groups import is_thinned, summary_columns
 from tiewise.posterior.phrases import has_top_probabilities, top_phrase
 from tiewise.text import (
     PROBABILITY_SCALE,
@@ -49,6 +50,7 @@ from tiewise.text import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from xarray import DataTree
 
     from tiewise.posterior.results_folder import Results
 
@@ -157,9 +159,16 @@ def side_probability(results: Results) -> pd.Series[float]:
     if results.facts["kind"] == "point":
         away = (table["mean"] / table["sd"]).abs()
         return away.map(lambda z: (1 + erf(z / sqrt(2))) / 2).fillna(0.5)
-    above = np.concatenate([(part > 0).mean(axis=(0, 1)) for part in centred_parts(results.tree)])
+    above = _above_average(results.tree)
     items = results.tree["constant_data"]["item"].to_numpy().astype(str)
     return pd.Series(np.maximum(above, 1 - above), index=items)
+
+
+def _above_average(tree: DataTree) -> Floats:
+    """The probability of each item to lie above the average."""
+    if is_thinned(tree):
+        return summary_columns(tree)["above_average"].astype(float)
+    return np.concatenate([(part > 0).mean(axis=(0, 1)) for part in centred_parts(tree)])
 
 
 def _faded(colours: Sequence[str], probability: Floats) -> list[str]:

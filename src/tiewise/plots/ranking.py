@@ -22,6 +22,7 @@ from tiewise.plots.canvas import (
     page,
     panel,
     row_labels,
+    space,
     styled,
     text_or,
     text_width,
@@ -29,6 +30,7 @@ from tiewise.plots.canvas import (
 from tiewise.plots.captions import highest_and_lowest, number_of_items, uncompared_items
 from tiewise.plots.definition import PlotDefinition
 from tiewise.plots.legends import BarLabel, labels_below
+from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import uncompared_note
 
 if TYPE_CHECKING:
@@ -39,11 +41,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+BARS = 60  # of the histogram
 MOST_NAMED = 110  # of up to so many items each has a row with its name
 NAMED_AT_EACH_END = 25
 RIGHT = 8.0  # points beside the rows
-# Points: a row with a name, all rows without one together, and the space around those.
-ROW_HEIGHT, UNNAMED_HEIGHT, GAP = 12.0, 150.0, 8.0
+# Points: a row with a name, all rows without one together, the space around those, and what
+# stands for rows that were left out.
+ROW_HEIGHT, UNNAMED_HEIGHT, GAP, LEFT_OUT_HEIGHT = 12.0, 150.0, 8.0, 44.0
 
 
 class RowLayout(NamedTuple):
@@ -53,6 +57,8 @@ class RowLayout(NamedTuple):
     height: Floats
     named: NDArray[np.bool_]
     total_height: float
+    left_out: int = 0
+    """Rows in the middle that are not in the table."""
 
 
 class RowAxis(NamedTuple):
@@ -75,6 +81,8 @@ def ranking_plot(
     Of more than `most` items, `ends` at each end have a row with a name, and those between are
     packed together.
     """
+    if len(results.items) > MANY_ITEMS:
+        return _ends_and_histogram(results, title, ends)
     listing, left = interval_rows(results.items, most=most, ends=ends, estimate="mean")
     foot = [
         "Dot: the estimate. Line: the 95 % interval. Red lies above the average, blue below it, "
@@ -88,6 +96,48 @@ def ranking_plot(
         _directions(results, left),
         notes(*foot),
     )
+
+
+def _ends_and_histogram(results: Results, title: str | None, ends: int) -> Figure:
+    """Of very many items the highest and the lowest by name, and a histogram of all."""
+    table = results.items
+    some = pd.concat([table.head(ends), table.tail(ends)])
+    left_out = len(table) - len(some)
+    listing, left = interval_rows(some, estimate="mean", left_out=left_out)
+    every = number_of_items(results)
+    return page(
+        heading(text_or(title or results.wording.question, "")),
+        notes(f"The {ends} highest and the {ends} lowest of {every}."),
+        listing,
+        _directions(results, left),
+        notes(
+            "Dot: the estimate. Line: the 95 % interval. Red lies above the average, blue below "
+            "it, and grey cannot be told from it."
+        ),
+        space(10),
+        heading("", f"Estimates of all {every}"),
+        panel(130, lambda axes: _paint_histogram(axes, table)),
+        notes("Red and blue: the whole 95 % interval lies above the average, or below it."),
+    )
+
+
+def _paint_histogram(axes: Axes, table: pd.DataFrame) -> None:
+    """How many estimates are where, by whether they can be told from the average."""
+    mean = table["mean"].to_numpy(float)
+    edges = np.linspace(mean.min(), mean.max(), BARS + 1)
+    above, below = (table["q2.5"] > 0).to_numpy(), (table["q97.5"] < 0).to_numpy()
+    base = np.zeros(BARS)
+    for those, colour in ((below, LOW), (~above & ~below, NEUTRAL), (above, HIGH)):
+        counts = np.histogram(mean[those], edges)[0]
+        axes.stairs(base + counts, edges, baseline=base, fill=True, color=colour, linewidth=0)
+        base = base + counts
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set(xlim=(edges[0], edges[-1]), ylim=(0, None))
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("quality, 0 the average")
+    axes.set_ylabel("number")
+    axes.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def _caption(results: Results) -> str:
@@ -105,10 +155,15 @@ RANKING = PlotDefinition("ranking", "Ranking", ranking_plot, _caption)
 
 def interval_rows(
     table: pd.DataFrame, *, most: int = MOST_NAMED, ends: int = NAMED_AT_EACH_END,
-    axis: RowAxis | None = None, estimate: str = "median",
+    axis: RowAxis | None = None, estimate: str = "median", left_out: int = 0,
 ) -> tuple[Block, float]:  # fmt: skip
-    """Rows of estimates with their intervals, and how far from the left they begin."""
+    """Rows of estimates with their intervals, and how far from the left they begin.
+
+    Where so many were `left_out` of the middle of the table, that is said between both halves.
+    """
     rows = _rows(table.assign(estimate=table[estimate]), most, ends)
+    if left_out:
+        rows = _with_gap(rows, left_out)
     axis = axis or RowAxis()
     names = [name for name, named in zip(row_labels(rows.table), rows.named, strict=True) if named]
     words = [*names, *_between(rows).splitlines()]
@@ -131,9 +186,18 @@ def _rows(table: pd.DataFrame, most: int, ends: int) -> RowLayout:
     return RowLayout(table.reset_index(drop=True), total - down, named, total)
 
 
+def _with_gap(rows: RowLayout, left_out: int) -> RowLayout:
+    """The same rows with room in their middle for those that were left out."""
+    half = len(rows.height) // 2
+    height = rows.height.copy()
+    height[:half] += LEFT_OUT_HEIGHT
+    total = rows.total_height + LEFT_OUT_HEIGHT
+    return rows._replace(height=height, total_height=total, left_out=left_out)
+
+
 def _between(rows: RowLayout) -> str:
     """The label beside the rows without a name."""
-    count = int((~rows.named).sum())
+    count = int((~rows.named).sum()) + rows.left_out
     return f"{count:,} more\nbetween" if count else ""
 
 
@@ -163,15 +227,27 @@ def _draw_guides(axes: Axes, rows: RowLayout, middle: float) -> None:
     axes.set_axisbelow(True)
     axes.axvline(middle, color=INK, linewidth=0.8, zorder=1)
     axes.tick_params(axis="x", top=True, labeltop=True, length=3)
-    if not rows.named.all():
-        between = rows.height[~rows.named]
-        low, high = float(between.min()) - GAP / 2, float(between.max()) + GAP / 2
+    band = _band(rows)
+    if band is not None:
+        low, high = band
         axes.axhspan(low, high, color="#f4f4f4", linewidth=0, zorder=0)
         axes.annotate(
             _between(rows), (0, (low + high) / 2), (-6, 0), va="center",
             xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
             size=ROW, color=MUTED,
         )  # fmt: skip
+
+
+def _band(rows: RowLayout) -> tuple[float, float] | None:
+    """From where to where rows have no name, or were left out."""
+    if rows.left_out:
+        half = len(rows.height) // 2
+        edges = rows.height[half] + ROW_HEIGHT / 2, rows.height[half - 1] - ROW_HEIGHT / 2
+        return float(edges[0]) + GAP / 2, float(edges[1]) - GAP / 2
+    if rows.named.all():
+        return None
+    between = rows.height[~rows.named]
+    return float(between.min()) - GAP / 2, float(between.max()) + GAP / 2
 
 
 def _row_styles(rows: RowLayout, axis: RowAxis) -> list[tuple[NDArray[np.bool_], str, bool]]:

@@ -10,6 +10,7 @@ import pandas as pd
 from tiewise.geo.colours import GRID, INK, LOW
 from tiewise.plots.canvas import heading, notes, page, panel, styled, text_or
 from tiewise.plots.definition import PlotDefinition
+from tiewise.posterior.large.groups import quality_means
 from tiewise.posterior.summaries import tie_curve
 from tiewise.text import probability_percent
 
@@ -76,7 +77,7 @@ def observed_ties(results: Results) -> pd.DataFrame:
     """
     tree = results.tree
     counts = tree["observed_data"]
-    mean = tree["posterior/quality"].mean(("chain", "draw")).to_numpy()
+    mean = quality_means(tree)
     gap = np.abs(mean[counts["first"].to_numpy()] - mean[counts["second"].to_numpy()])
     answers = sum(counts[name].to_numpy() for name in ("wins_first", "wins_second", "ties"))
     table = pd.DataFrame({"gap": gap, "answers": answers, "ties": counts["ties"].to_numpy()})

@@ -8,6 +8,7 @@ Tests hold them against ArviZ.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
@@ -16,15 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 from xarray import DataTree
 
+from tiewise.engines.stored_draws import MANY_ITEMS as MANY_ITEMS
+from tiewise.posterior.kernels.convergence import parameter_worth
+
 Floats = NDArray[np.float64]
 
 TAILS = (0.05, 0.95)
+THREADS = 2
 BATCH = 64  # parameters processed together: enough to be quick, few enough to be small
 LEVELS = ("level", "contrast_level")
 """Variables that were subtracted in centring others: stored, not reported."""
-MANY_ITEMS = 2000
-"""Items above which only some are watched."""
-LEAST_COMPARED, EXTREMES, SPACED = 100, 50, 50
+LEAST_COMPARED, EXTREMES, SPACED = 300, 250, 200
 """Watched items: the least compared, the highest and the lowest, and some along the list."""
 
 
@@ -46,18 +49,26 @@ def centred_parts(tree: DataTree) -> Iterator[Floats]:
 
 
 def watched_items(quality: Floats, comparisons: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The items whose draws are looked at: all, or of very many some, the same every time.
+    """The items whose draws are looked at: all, or of very many some, the same every time."""
+    items = quality.shape[-1]
+    if items <= MANY_ITEMS:
+        return np.arange(items)
+    return watched_by_mean(quality.mean(axis=(0, 1)), comparisons)
+
+
+def watched_by_mean(
+    mean: Floats, comparisons: NDArray[np.int64], named: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Watched items of very many, from their mean qualities; those that are `named` are among them.
 
     `LEAST_COMPARED` of them are those with fewest comparisons, `EXTREMES` each the highest and the
     lowest by their mean, and `SPACED` lie evenly along the list.
     """
-    items = quality.shape[-1]
-    if items <= MANY_ITEMS:
-        return np.arange(items)
-    order = np.argsort(quality.mean(axis=(0, 1)), kind="stable")
+    order = np.argsort(mean, kind="stable")
     least = np.argsort(comparisons, kind="stable")[:LEAST_COMPARED]
-    spaced = np.linspace(0, items - 1, SPACED).astype(np.int64)
-    return np.unique(np.concatenate([least, order[:EXTREMES], order[-EXTREMES:], spaced]))
+    spaced = np.linspace(0, len(mean) - 1, SPACED).astype(np.int64)
+    some = np.empty(0, np.int64) if named is None else named
+    return np.unique(np.concatenate([least, order[:EXTREMES], order[-EXTREMES:], spaced, some]))
 
 
 def convergence(
@@ -71,15 +82,50 @@ def convergence(
     chains, number = values["quality"].shape[:2]
     if number < 4:
         return Convergence(np.nan, np.nan, "")
-    least, agreement = (np.inf, ""), 0.0
-    for name, part in _free_parts(values, comparisons):
-        halves = _split(part)
-        scores = _normal_scores(halves)
-        sizes = np.fmin(_effective(scores), _tail_ess(part))
-        least = min(least, (float(np.fmin.reduce(sizes, initial=np.inf)), name))
-        rhats = _agreement(halves, scores, superchains)
-        agreement = max(agreement, float(np.fmax.reduce(rhats, initial=0.0)))
+    parts = list(_free_parts(values, comparisons))
+    with ThreadPoolExecutor(THREADS) as pool:
+        worths = list(pool.map(lambda own: (own[0], *least_and_rhat(own[1], superchains)), parts))
+    least = min([(size, name) for name, size, _ in worths], default=(np.inf, ""))
+    agreement = max([rhat for _, _, rhat in worths], default=0.0)
     return Convergence(min(least[0], float(chains * number)), agreement or 1.0, least[1])
+
+
+def least_and_rhat(part: Floats, superchains: int = 0) -> tuple[float, float]:
+    """The smallest of bulk and tail sizes of draws (chains, draws, parameters); the largest R-hat.
+
+    In compiled loops; where chains move slowly, so that many lags matter, by Fourier transform.
+    """
+    chains, number, parameters = part.shape
+    rows = np.ascontiguousarray(part.reshape(-1, parameters).T, dtype=np.float64)
+    quantiles = _quantiles(2 * chains * (number // 2))
+    sizes, moments = parameter_worth(
+        rows, np.argsort(rows, axis=1), chains, number, quantiles, np.array(TAILS)
+    )
+    slow = (sizes < 0).any(axis=1)
+    if slow.any():
+        own = part[..., slow]
+        bulk = _effective(_normal_scores(_split(own)))
+        sizes[slow] = np.stack([bulk, *_tail_sizes(own)], axis=1)
+    rhats = _moment_rhat(moments, number // 2, superchains)
+    return float(np.fmin.reduce(sizes, axis=None, initial=np.inf)), float(
+        np.fmax.reduce(rhats, axis=None, initial=0.0)
+    )
+
+
+def _moment_rhat(moments: Floats, number: int, superchains: int) -> Floats:
+    """R-hat from means and variances (..., 2, split chains): nested where there are superchains."""
+    means, variances = moments[..., 0, :], moments[..., 1, :]
+    with np.errstate(all="ignore"):
+        if not superchains:
+            ratio = means.var(axis=-1, ddof=1) / variances.mean(axis=-1)
+            return np.asarray(np.sqrt((number - 1) / number + ratio), np.float64)
+        grouped, spread = (
+            np.concatenate(np.split(own.reshape(*own.shape[:-1], 2 * superchains, -1), 2, -2), -1)
+            for own in (means, variances)
+        )
+        within = spread.mean(axis=-1) + grouped.var(axis=-1, ddof=1)
+        between = grouped.mean(axis=-1).var(axis=-1, ddof=1)
+        return np.asarray(np.sqrt(1 + between / within.mean(axis=-1)), np.float64)
 
 
 def _free_parts(
@@ -228,10 +274,14 @@ def _autocovariance(draws: Floats) -> Floats:
 
 def _tail_ess(part: Floats) -> Floats:
     """The worse of the effective sizes for being below the 5 % and the 95 % quantile."""
+    return np.minimum(*_tail_sizes(part))
+
+
+def _tail_sizes(part: Floats) -> list[Floats]:
+    """The effective sizes for being below each of the two quantiles."""
     halves = _split(part)
     ends = np.quantile(part, TAILS, axis=(0, 1))
-    sizes = [_effective((halves <= end).astype(float)) for end in ends]
-    return np.minimum(*sizes)
+    return [_effective((halves <= end).astype(float)) for end in ends]
 
 
 def _plain(scores: Floats) -> Floats:

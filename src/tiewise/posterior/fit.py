@@ -23,6 +23,7 @@ from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.kernels import is_compiled
 from tiewise.model.semiorder import cannot_say
+from tiewise.posterior.large.groups import attach_summaries
 from tiewise.posterior.prior_sensitivity import attach_prior_sensitivity
 from tiewise.posterior.sampling import EnoughDraws, sample_on, sampling_cause, target_ess
 from tiewise.posterior.tree import build_tree
@@ -76,10 +77,12 @@ def fit(
             draws = sampled.draws
     if "log_weight" in draws.stats:
         draws = _resample(draws, np.random.default_rng(root.spawn(1)[0]))
+    if engine.kind != "point":
+        draws = draws.on_disk()
     seconds = perf_counter() - start - (sampled.checking_seconds if sampled else 0.0)
     tree = described_tree(
         model, engine, draws, sampled, target=target, seconds=seconds, seed=str(root.entropy),
-        names=names,
+        names=names, progress=progress,
     )  # fmt: skip
     messages = (
         *data_warnings(model, names or {}),
@@ -93,12 +96,15 @@ def fit(
 def described_tree(
     model: BradleyTerry, engine: Engine, draws: Draws, sampled: EnoughDraws | None, *,
     target: int, seconds: float, seed: str, names: Mapping[str, str] | None = None,
+    progress: Progress = no_progress,
 ) -> DataTree:  # fmt: skip
     """The tree of draws, with the facts about them that a verdict reads."""
     tree = build_tree(model, draws, names or {})
     tree.attrs.update(_attributes(model, engine, draws, seconds, seed))
     if sampled is not None:
         tree.attrs.update(_sampling_facts(model, engine, sampled, target))
+    if draws.stored is not None:
+        attach_summaries(tree, model, draws.stored, progress)
     attach_prior_sensitivity(tree, model)
     return tree
 

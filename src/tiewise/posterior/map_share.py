@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xarray import DataTree
 
+from tiewise.posterior.large.groups import all_draws
 from tiewise.text import probability_percent
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,7 @@ def map_share_draws(tree: DataTree) -> Floats | None:
     t = float(tree["constant_data/unevenness"])
     if t <= SMALLEST_UNEVENNESS:
         return None
-    share = tree["posterior/share"].to_numpy()
+    share = all_draws(tree)["share"].to_numpy()
     out: Floats = share * t / (share * t + 1 - share)
     return out
 

@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xarray import Dataset, DataTree
+from xarray import Dataset, DataTree, Variable
 
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Fixed, VariancePrior
 from tiewise.posterior.diagnostics import watched_items
+from tiewise.posterior.large.groups import all_draws, is_thinned, watched_draws
 from tiewise.posterior.predictions import PosteriorDraws, has_strata
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 POWERS = (0.99, 1.01)
 MOST_DRAWS = 5000
@@ -51,7 +53,9 @@ def prior_sensitivity(tree: DataTree) -> dict[str, Any]:
     `item` is that item; qualities are centred. What is fixed is left out, and so is everything
     where nothing is inferred.
     """
-    log_prior = tree["log_prior/scales"].to_numpy().ravel()
+    thinned = is_thinned(tree)
+    scales = all_draws(tree)["scales"] if thinned else tree["log_prior/scales"]
+    log_prior = scales.to_numpy().ravel()
     if np.ptp(log_prior) == 0:
         return {}
     which = np.linspace(0, len(log_prior) - 1, min(len(log_prior), MOST_DRAWS)).round().astype(int)
@@ -60,17 +64,23 @@ def prior_sensitivity(tree: DataTree) -> dict[str, Any]:
         name: round(float(sensitivities(draws[which, None], weights)[0]), 4)
         for name, draws in _free_scales(tree).items()
     }
-    quality = tree["posterior/quality"].to_numpy()
-    watched = watched_items(quality, tree["constant_data/comparisons"].to_numpy())
-    flat = quality.reshape(-1, quality.shape[-1])
-    own = sensitivities(flat[np.ix_(which, watched)], weights)
+    watched, draws = watched_draws(tree, which) if thinned else _watched(tree, which)
+    own = sensitivities(draws, weights)
     item = tree["posterior/item"].to_numpy()[watched[int(own.argmax())]]
     return result | {"quality": round(float(own.max()), 4), "item": str(item)}
 
 
+def _watched(tree: DataTree, which: Integers) -> tuple[Integers, Floats]:
+    """Positions of the watched items, and some of their draws (draws, items)."""
+    quality = tree["posterior/quality"].to_numpy()
+    watched = watched_items(quality, tree["constant_data/comparisons"].to_numpy())
+    flat = quality.reshape(-1, quality.shape[-1])
+    return watched, flat[np.ix_(which, watched)]
+
+
 def _free_scales(tree: DataTree) -> dict[str, Floats]:
     """Draws of δ, α and the share, as far as they are inferred."""
-    posterior = tree["posterior"]
+    posterior = all_draws(tree)
     scales = {"tie": posterior["tie"], "alpha": posterior["variance"] ** 0.5}
     if "share" in posterior:
         scales["share"] = posterior["share"]
@@ -139,16 +149,32 @@ def attach_log_densities(tree: DataTree, model: BradleyTerry) -> None:
     qualities given their variance is a part of the model, as the likelihood is.
     """
     index = {name: tree["posterior"][name] for name in ("chain", "draw")}
+    likelihood = _stored_likelihood(tree)
     for group, name, values in (
-        ("log_prior", "scales", scale_log_prior(tree, model)),
-        ("log_likelihood", "judgements", total_log_likelihood(tree, model)),
+        ("log_prior", "scales", scale_log_prior(tree.children["posterior"], model)),
+        (
+            "log_likelihood",
+            "judgements",
+            total_log_likelihood(tree, model) if likelihood is None else likelihood,
+        ),
     ):
         tree[group] = DataTree(Dataset({name: (("chain", "draw"), values)}, coords=index))
+    if is_thinned(tree):
+        whole = all_draws(tree)
+        whole["scales"] = Variable(("chain", "draw"), scale_log_prior(whole, model))
 
 
-def scale_log_prior(tree: DataTree, model: BradleyTerry) -> Floats:
+def _stored_likelihood(tree: DataTree) -> Floats | None:
+    """The log likelihood of the draws that were kept, where that of all is stored."""
+    if not is_thinned(tree) or "judgements" not in all_draws(tree):
+        return None
+    kept = tree["posterior/draw"].to_numpy()
+    out: Floats = all_draws(tree)["judgements"].to_numpy()[:, kept]
+    return out
+
+
+def scale_log_prior(posterior: DataTree, model: BradleyTerry) -> Floats:
     """Log prior density (chains, draws) of the scales that are inferred, up to a constant."""
-    posterior = tree["posterior"]
     tie = posterior["tie"].to_numpy()
     total: Floats = _log_density(model.variance, posterior["variance"].to_numpy() ** 0.5)
     if model.tie is not None and not isinstance(model.tie, Fixed):

@@ -28,10 +28,14 @@ def reliability(quality: Floats) -> float:
     where qualities do not differ.
     """
     centred = quality - quality.mean(axis=1, keepdims=True)
-    known = float(centred.mean(axis=0).var())
-    unknown = float(centred.var(axis=0).mean())
+    return known_share(centred.mean(axis=0), centred.var(axis=0), len(centred))
+
+
+def known_share(mean: Floats, variance: Floats, draws: int) -> float:
+    """Scale separation reliability from means and variances of so many draws of quality."""
+    known, unknown = float(mean.var()), float(variance.mean())
     # The mean of some draws is off by Monte Carlo error, which looks like knowledge.
-    known = max(known - unknown / len(centred), 0.0)
+    known = max(known - unknown / draws, 0.0)
     return known / (known + unknown) if known + unknown > 0 else 0.0
 
 
@@ -65,6 +69,12 @@ def reliability_facts(tree: DataTree) -> dict[str, Any]:
 
 
 def _ssr(tree: DataTree) -> float:
+    # Here, because the site's pages import this module and need no draws.
+    from tiewise.posterior.large.groups import stored_moments
+
+    moments = stored_moments(tree)
+    if moments is not None:
+        return known_share(*moments)
     quality = tree["posterior/quality"].to_numpy()
     if tree.attrs["kind"] != "point":
         return reliability(quality.reshape(-1, quality.shape[-1]))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -19,7 +19,9 @@ from tiewise.data.json_files import NOTHING, NUMBER, read_json
 from tiewise.data.spreadsheet_cells import restore
 from tiewise.errors import InputError
 from tiewise.folders import FolderKind, atomic_folder
+from tiewise.forking import beside
 from tiewise.posterior.earlier_versions import centre_posterior, current_model
+from tiewise.posterior.large.groups import all_draws
 from tiewise.posterior.prior_sensitivity import read_sensitivity
 from tiewise.posterior.reliability import reliability_facts
 from tiewise.posterior.summaries import parameters, summarise
@@ -45,7 +47,7 @@ FACTS = {
     "ess_cause": str, "ess_target": int, "rounds": int, "thin": int, "warnings": [str],
     "cannot_say": str, "verdict": {"level": str, "text": str, "headline": bool, "top": int},
     "prior_sensitivity": dict, "model": dict, "terms": dict, "left_out": dict, "digest": str,
-    "version": str,
+    "kept_one_of": int, "version": str,
 }  # fmt: skip
 """The types of what is in `fit.json`."""
 REQUIRED_FACTS = (
@@ -122,7 +124,7 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
     attrs, constant, observed = tree.attrs, tree["constant_data"], tree["observed_data"]
     answers = {name: int(observed[name].sum()) for name in ("wins_first", "wins_second", "ties")}
     ess, rhat = (float(attrs.get(name, np.nan)) for name in ("ess_min", "rhat_max"))
-    quality = tree["posterior/quality"]
+    quality, tie = tree["posterior/quality"], all_draws(tree)["tie"]
     seconds = {
         "read": read_seconds,
         "build": float(attrs["build_seconds"]),
@@ -140,7 +142,7 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
             if str(key).startswith("engine_")
         },
         "seed": int(attrs["seed"]),
-        "draws": quality.sizes["chain"] * quality.sizes["draw"],
+        "draws": tie.size,
         "chains": quality.sizes["chain"],
         "items": quality.sizes["item"],
         "comparisons": sum(answers.values()),
@@ -158,6 +160,7 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
         "ess_target": int(attrs.get("ess_target", 0)),
         "rounds": int(attrs.get("rounds", 0)),
         "thin": int(attrs.get("thin", 1)),
+        **({"kept_one_of": int(attrs["kept_one_of"])} if "kept_one_of" in attrs else {}),
         "warnings": json.loads(attrs["warnings"]),
         "cannot_say": str(attrs.get("cannot_say", "")),
         **({"verdict": json.loads(attrs["verdict"])} if "verdict" in attrs else {}),
@@ -200,11 +203,11 @@ def write_results_folder(
         _write_json(folder / "fit.json", facts)
         _write_json(folder / "study.json", asdict(wording))
         describe_variables(tree)
-        tree.to_netcdf(folder / "posterior.nc", engine="h5netcdf")
-        if areas is not None:
-            areas.to_gpkg(folder / "areas.gpkg")
-        if finish is not None:
-            finish(Results(folder, tree, wording, facts))
+        with beside(partial(tree.to_netcdf, folder / "posterior.nc", engine="h5netcdf")):
+            if areas is not None:
+                areas.to_gpkg(folder / "areas.gpkg")
+            if finish is not None:
+                finish(Results(folder, tree, wording, facts))
     return Results(Path(out), tree, wording, facts)
 
 

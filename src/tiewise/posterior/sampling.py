@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tiewise.engines.base import Draws, Engine
+from tiewise.engines.stored_draws import STORED_NUMBERS
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.diagnostics import Convergence, convergence
+from tiewise.posterior.large.watched import watch
 from tiewise.posterior.warnings import ENOUGH_DRAWS, MAX_RHAT
 from tiewise.progress import Progress
 
@@ -68,15 +70,17 @@ def sample_on(model: BradleyTerry, draws: Draws, target: int, progress: Progress
 
     Each round takes as many steps as all before it. Memory is bounded: beyond `MOST_DRAWS` draws,
     or `MOST_NUMBERS` numbers, every second draw is dropped and later rounds keep one of two, but
-    there are never fewer than were asked for. What draws are worth is counted on those kept.
+    there are never fewer than were asked for. What draws are worth is counted on those kept. Draws
+    of very many items are stored, `STORED_NUMBERS` numbers at most.
     """
-    draws, asked = draws.centred(), draws.tie.shape[1]
+    draws = draws.on_disk().centred()
+    asked = draws.whole.tie.shape[1]
     steps, thin, rounds = asked, 1, 0
     worth, seconds = _timed_worth(model, draws)
     while target and (more := draws.more) and rounds < MOST_ROUNDS and not _settled(worth, target):
         while _too_many(2 * steps // thin, asked, draws):
             draws, thin = draws.every_second(), 2 * thin
-        draws = draws.joined(more(steps // thin, thin, progress).centred())
+        draws = draws.joined(more(steps // thin, thin, progress).on_disk().centred())
         steps, rounds = 2 * steps, rounds + 1
         worth, more_seconds = _timed_worth(model, draws)
         seconds += more_seconds
@@ -90,9 +94,13 @@ def _timed_worth(model: BradleyTerry, draws: Draws) -> tuple[Convergence, float]
 
 def worth_of(model: BradleyTerry, draws: Draws) -> Convergence:
     """What centred draws are worth, where they are worth least."""
-    values = {"quality": draws.quality, "tie": draws.tie, "variance": draws.variance}
-    values |= draws.terms
-    return convergence(values, model.counts.per_item(), draws.superchains or 0)
+    whole, comparisons = draws.whole, model.counts.per_item()
+    quality = draws.quality
+    if draws.stored is not None:
+        watched = watch(draws.stored.quality, comparisons)
+        quality, comparisons = watched.quality, comparisons[watched.items]
+    values = {"quality": quality, "tie": whole.tie, "variance": whole.variance, **whole.terms}
+    return convergence(values, comparisons, draws.superchains or 0)
 
 
 def _settled(worth: Convergence, target: int) -> bool:
@@ -103,8 +111,9 @@ def _settled(worth: Convergence, target: int) -> bool:
 def _too_many(each: int, asked: int, draws: Draws) -> bool:
     """Whether so many draws a chain are more than are kept; never of those asked for."""
     chains = draws.tie.shape[0]
+    most = MOST_NUMBERS if draws.stored is None else STORED_NUMBERS
     numbers = sum(own[0, 0].size for own in (draws.quality, *draws.terms.values()))
-    return each // 2 >= asked and chains * each > min(MOST_DRAWS, MOST_NUMBERS // numbers)
+    return each // 2 >= asked and chains * each > min(MOST_DRAWS, most // numbers)
 
 
 # Why draws are not worth enough.
@@ -139,9 +148,10 @@ def _no_ties(model: BradleyTerry, parameter: str) -> str:
 
 
 def _long_tail(draws: Draws, parameter: str) -> str:
-    if parameter not in ("variance", "quality", "tie", "share") or np.ptp(draws.variance) == 0:
+    variance = draws.whole.variance
+    if parameter not in ("variance", "quality", "tie", "share") or np.ptp(variance) == 0:
         return ""
-    middle, high = np.quantile(draws.variance, (0.5, 0.975))
+    middle, high = np.quantile(variance, (0.5, 0.975))
     if not high > LONG_TAIL * middle:
         return ""
     return (

@@ -13,6 +13,12 @@ from xarray import DataTree
 from tiewise.errors import InputError
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.posterior.diagnostics import centred_parts, ess, rhat
+from tiewise.posterior.large.groups import (
+    all_draws,
+    is_thinned,
+    stored_top_probability,
+    summary_columns,
+)
 from tiewise.posterior.map_share import map_share_draws
 
 Floats = NDArray[np.float64]
@@ -22,6 +28,9 @@ NORMAL_975 = 1.959963984540054
 TERM_SCALARS = (
     "share", "order", "explained", "coefficient_sd", "contrast_variance", "sharpness_sd",
     "threshold_sd",
+)  # fmt: skip
+SUMMARY_COLUMNS = (
+    "mean", "median", "sd", "q2.5", "q97.5", "rank", "rank_q2.5", "rank_q97.5"
 )  # fmt: skip
 BATCH = 256  # draws, or items, processed together, so that copies are small
 
@@ -46,6 +55,8 @@ def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
 
 
 def _posterior(tree: DataTree, top: int) -> dict[str, Floats]:
+    if is_thinned(tree):
+        return _summarised(tree, top)
     # Some items at a time: a copy of every draw of a thousand items is large.
     quality_parts = [_quality_columns(part) for part in centred_parts(tree)]
     quality = tree["posterior/quality"].to_numpy()
@@ -57,6 +68,17 @@ def _posterior(tree: DataTree, top: int) -> dict[str, Floats]:
         **{key: np.concatenate([part[key] for part in quality_parts]) for key in quality_parts[0]},
         **{key: np.concatenate([part[key] for part in rank_parts]) for key in rank_parts[0]},
     }
+
+
+def _summarised(tree: DataTree, top: int) -> dict[str, Floats]:
+    """The columns of very many items, from all draws; that of a very large k from those kept."""
+    columns = dict(summary_columns(tree))
+    probability = stored_top_probability(tree, top)
+    if probability is None:
+        quality = tree["posterior/quality"].to_numpy()
+        rank = ranks(quality.reshape(-1, quality.shape[-1]))
+        probability = (rank <= top).mean(axis=0)
+    return {name: columns[name] for name in SUMMARY_COLUMNS} | {"top_k_probability": probability}
 
 
 def _quality_columns(draws: Floats) -> dict[str, Floats]:
@@ -110,11 +132,11 @@ def parameters(tree: DataTree) -> pd.DataFrame:
 
 def _scalars(tree: DataTree) -> Iterator[tuple[str, Floats]]:
     """Every number that is one for all items and judges, by its name."""
-    posterior = tree["posterior"]
+    posterior, whole = tree["posterior"], all_draws(tree)
     for name in ("tie", "variance", *TERM_SCALARS):
         if name not in posterior:
             continue
-        draws = posterior[name]
+        draws = whole[name] if name in whole else posterior[name]
         if "advantage" not in draws.dims:
             yield name, draws.to_numpy()
             followed = map_share_draws(tree) if name == "share" else None
@@ -176,7 +198,7 @@ def preference(tree: DataTree, i: str, j: str) -> Preference:
 def tie_curve(tree: DataTree, gaps: ArrayLike | None = None) -> pd.DataFrame:
     """Probability of a tie against the difference in quality, with its 95 % band."""
     differences = np.linspace(0, 5, 101) if gaps is None else np.asarray(gaps, float)
-    ties = tree["posterior/tie"].to_numpy().ravel()
+    ties = all_draws(tree)["tie"].to_numpy().ravel()
     probability = np.stack([answer_probabilities(np.asarray(gap), ties)[1] for gap in differences])
     low, median, high = np.quantile(probability, (ENDS[0], 0.5, ENDS[1]), axis=1)
     return pd.DataFrame(

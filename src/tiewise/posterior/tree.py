@@ -18,8 +18,10 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import (
+    DENSE_ITEMS,
     Covariance,
     Independent,
+    Precision,
     QualityPrior,
     describe_quality_prior,
 )
@@ -48,6 +50,8 @@ def build_tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> D
     draws = draws if draws.level is not None else draws.centred()
     sample = ["chain", "draw"]
     index = {name: np.arange(size) for name, size in zip(sample, draws.tie.shape, strict=True)}
+    if draws.stored is not None:
+        index["draw"] = draws.stored.kept_positions
     posterior = Dataset(
         {
             "quality": ([*sample, "item"], draws.quality),
@@ -91,8 +95,8 @@ def _constant_data(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) 
         constant["group_of_stratum"] = (["stratum"], design.group)
     if design.order is not None:
         constant["advantage_of_stratum"] = (["stratum", "advantage"], design.advantage_values)
-    if model.mixture is not None:
-        constant["unevenness"] = model.mixture.unevenness
+    if (unevenness := _unevenness(model)) is not None:
+        constant["unevenness"] = unevenness
     if draws.standard_error is not None:
         constant["standard_error"] = (item, draws.standard_error)
     if draws.tie_standard_error is not None:
@@ -117,8 +121,39 @@ def _term_dataset(model: BradleyTerry, parts: Mapping[str, Floats]) -> Dataset:
     return Dataset(values, coords={dimension: list(names[dimension]) for dimension in used})
 
 
+def _unevenness(model: BradleyTerry) -> float | None:
+    """The variance of differences under the correlation of the map; None where it has no share."""
+    if (network := _large_network(model)) is not None:
+        return network.exponential.unevenness if network.share is None else None
+    return None if model.mixture is None else model.mixture.unevenness
+
+
+def _large_network(model: BradleyTerry) -> Network | None:
+    """The model's network prior where matrices of items by items were not written out for it."""
+    prior = model.prior
+    written_out = "correlation" in prior.__dict__ or "factor" in model.__dict__
+    if not isinstance(prior, Network) or model.size <= DENSE_ITEMS or written_out:
+        return None
+    return prior
+
+
+def _network_sd(network: Network) -> Floats:
+    """Prior standard deviation of each centred quality, from the row sums of the covariance.
+
+    Where the share is inferred, of the covariance averaged over it.
+    """
+    size, share = len(network.items), 0.5 if network.share is None else network.share
+    sums = share * network.exponential.row_sums + (1 - share)
+    out: Floats = np.sqrt(1 - 2 * sums / size + sums.sum() / size**2)
+    return out
+
+
 def _prior_sd(model: BradleyTerry) -> Floats:
-    """Prior standard deviation of each centred quality, where α is 1."""
+    """Prior standard deviation of each centred quality, where α is 1; NaN where it is not known."""
+    if isinstance(model.prior, Precision) and model.prior.is_large:
+        return np.full(model.size, np.nan)
+    if (network := _large_network(model)) is not None:
+        return _network_sd(network)
     if model.factor is None:
         return np.full(model.size, np.sqrt(1 - 1 / model.size))
     level = model.factor.mean(axis=0)
@@ -160,7 +195,8 @@ def attach_record(
         edges = model.prior.graph.edges
         tree["prior"] = DataTree(Dataset({"edges": (["edge", "end"], edges)}))
         return
-    factor = model.factor
+    large = isinstance(model.prior, Precision) and model.prior.is_large
+    factor = None if large else model.factor
     # A factor that is larger than all the draws would be most of the file.
     if factor is not None and factor.size <= tree["posterior/quality"].size:
         tree["prior"] = DataTree(Dataset({"factor": (["item", "direction"], factor)}))

@@ -71,6 +71,24 @@ VARIABLES = {
     "threshold_sd": VariableDescription(
         "spread of log thresholds ω", COUNT, "standard deviation of log threshold over judges"
     ),
+    "spread": VariableDescription(
+        "spread of qualities", LOGITS, "standard deviation of centred quality over items"
+    ),
+    "highest": VariableDescription(
+        "highest items", COUNT, "indices of items, from 0, from the highest of a draw downwards"
+    ),
+    "position": VariableDescription("position of a watched item", COUNT, "its index, from 0"),
+    "mean": VariableDescription("mean", LOGITS, "of centred quality, over all draws"),
+    "median": VariableDescription("median", LOGITS, "of centred quality, over all draws"),
+    "sd": VariableDescription("standard deviation", LOGITS, "of centred quality, over all draws"),
+    "q2.5": VariableDescription("2.5 % quantile", LOGITS, "of centred quality, over all draws"),
+    "q97.5": VariableDescription("97.5 % quantile", LOGITS, "of centred quality, over all draws"),
+    "above_average": VariableDescription(
+        "probability of being above average", COUNT, "share of all draws above the mean of items"
+    ),
+    "rank": VariableDescription("rank", COUNT, "median over all draws, 1 the highest quality"),
+    "rank_q2.5": VariableDescription("2.5 % quantile of the rank", COUNT, "over all draws"),
+    "rank_q97.5": VariableDescription("97.5 % quantile of the rank", COUNT, "over all draws"),
     "acceptance_rate": VariableDescription(
         "acceptance probability", COUNT, "of the trajectory that ended in this draw"
     ),

@@ -60,8 +60,7 @@ def data_warnings(model: BradleyTerry, names: Mapping[str, str] | None = None) -
 
 def _low_rank(model: BradleyTerry) -> list[str]:
     """The paper's prior of a dense map leaves next to nothing to tell neighbours apart."""
-    factor = model.factor
-    if factor is None or getattr(model.prior, "share", None) != 1:
+    if getattr(model.prior, "share", None) != 1 or (factor := model.factor) is None:
         return []
     if factor.shape[1] == model.size and model.precision is not None:
         return []

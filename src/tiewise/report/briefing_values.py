@@ -10,6 +10,7 @@ import pandas as pd
 
 from tiewise.criticism.verdict import PART_TITLES, Verdict, results_verdict
 from tiewise.geo.colours import LOW_TO_HIGH
+from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import (
     has_top_probabilities,
     standalone_labels,
@@ -41,7 +42,9 @@ def template_values(results: Results) -> tuple[dict[str, Any], str]:
     wording, shown, names = results.wording, top_items(results), _names(results)
     verdict = results_verdict(results)
     drawing, map_values = "", None
-    if results.areas is not None and verdict.headline:
+    areas = results.areas
+    # Of very many areas a printed map would be a blur: both ends of the list are shown instead.
+    if areas is not None and len(areas) <= MANY_ITEMS and verdict.headline:
         drawing, map_values = numbered_map(results, list(shown["item"]))
         map_values |= {"alt": _alt(results, names), "ramp": list(LOW_TO_HIGH)}
     values = {

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -15,7 +15,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,22 +24,23 @@ from tiewise.criticism.verdict import PART_TITLES, results_verdict
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.folders import refuse_study
+from tiewise.forking import share_out
 from tiewise.plots import PLOT_FILES
-from tiewise.plots.canvas import save
-from tiewise.plots.catalogue import available_plots
+from tiewise.plots.canvas import load_matplotlib, save
 from tiewise.plots.checks import check_plot
-from tiewise.plots.definition import Plot
 from tiewise.posterior.phrases import item_labels, uncompared_note
 from tiewise.posterior.results_folder import Results
 from tiewise.posterior.summaries import summarise
 from tiewise.progress import Progress, no_progress
 from tiewise.report.answer import LONGEST_NAME
 from tiewise.report.item_rows import page_features
+from tiewise.report.pictures import MEDIA_TYPES, EmbeddedPicture, picture_jobs
 from tiewise.report.section import page_sections
 from tiewise.text import (
     UNKNOWN,
     capital,
     could_be,
+    isolate,
     isolate_names,
     probability_percent,
     quantity,
@@ -52,36 +53,31 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-KINDS = {"svg": "image/svg+xml", "png": "image/png"}
+def load_libraries() -> None:
+    """Import the libraries of a page and of its pictures, as they would themselves."""
+    import jinja2  # noqa: F401
+
+    load_matplotlib()
 
 
-class EmbeddedPicture(NamedTuple):
-    """A picture inside the page."""
-
-    title: str
-    alt: str
-    width: int
-    height: int
-    source: str
-
-
-def write_report(results: Results, *, progress: Progress = no_progress) -> Path:
+def write_report(results: Results, *, png: bool = False, progress: Progress = no_progress) -> Path:
     """Write the pictures and `report.html` into the results folder; give the page's path.
 
-    Everything is made before anything is put in its place: a run that fails leaves the old report.
+    Pictures are SVG files, with `png` PNG files as well. Everything is made before anything is put
+    in its place: a run that fails leaves the old report.
     """
     with _moved_into(results.folder) as new:
         (new / "pictures").mkdir()
-        drawn: dict[str, EmbeddedPicture] = {}
-        plots = available_plots(results)
-        for done, plot in enumerate(plots):
-            progress("drawing", done, len(plots) + 1)
-            drawn[plot.name] = _embedded(plot.draw(results), new / "pictures")
+        pictures = picture_jobs(results, new / "pictures", png=png)
+        steps = len(pictures) + 1
         if results_checks(results):
             write_csv(checks_table(results_checks(results)), new / "checks.csv")
-        progress("drawing", len(plots), len(plots) + 1)
-        (new / "report.html").write_text(rendered(results, drawn), encoding="utf-8", newline="\n")
-        progress("drawing", len(plots) + 1, len(plots) + 1)
+        jobs: list[Callable[[], Any]] = [partial(_page, results), *pictures.values()]
+        page, *drawn = share_out(jobs, lambda begun: progress("drawing", max(begun - 1, 0), steps))
+        progress("drawing", len(pictures), steps)
+        text = rendered(results, dict(zip(pictures, drawn, strict=True)), page)
+        (new / "report.html").write_text(text, encoding="utf-8", newline="\n")
+        progress("drawing", steps, steps)
     return results.folder / "report.html"
 
 
@@ -91,17 +87,19 @@ def write_checks(results: Results) -> list[Path]:
         (new / "pictures").mkdir()
         write_csv(checks_table(results_checks(results)), new / "checks.csv")
         figure = check_plot(results)
-        for kind in KINDS:
+        for kind in MEDIA_TYPES:
             save(figure, new / "pictures" / f"checks.{kind}")
     pictures = results.folder / "pictures"
-    return [results.folder / "checks.csv", *(pictures / f"checks.{kind}" for kind in KINDS)]
+    return [results.folder / "checks.csv", *(pictures / f"checks.{kind}" for kind in MEDIA_TYPES)]
 
 
-def rewrite_report(results: Results, *, progress: Progress = no_progress, **changes: Any) -> Path:
+def rewrite_report(
+    results: Results, *, png: bool = False, progress: Progress = no_progress, **changes: Any
+) -> Path:
     """Write the report anew, perhaps with another `question`, `higher`, `lower`, `noun` or `top`.
 
     The twin of `tiewise report`. `study.json` keeps what is said, and another `top` changes its
-    column of `items.csv`.
+    column of `items.csv`. With `png`, pictures are written as PNG files as well.
     """
     wording = replace(results.wording, **changes)
     # Everybody is among the top of as many as there are.
@@ -116,7 +114,8 @@ def rewrite_report(results: Results, *, progress: Progress = no_progress, **chan
         write_csv(table, new / "items.csv")
         text = json.dumps(asdict(wording), indent=2, ensure_ascii=False)
         (new / "study.json").write_text(text + "\n", encoding="utf-8", newline="\n")
-        write_report(Results(new, results.tree, wording, results.facts), progress=progress)
+        fresh = Results(new, results.tree, wording, results.facts)
+        write_report(fresh, png=png, progress=progress)
         for name in kept:
             (new / name).unlink()
     return results.folder / "report.html"
@@ -151,28 +150,20 @@ def _move(new: Path, folder: Path, *, whole: bool) -> None:
         (folder / path).unlink(missing_ok=True)
 
 
-def _embedded(plot: Plot, place: Path) -> EmbeddedPicture:
-    """A picture saved as SVG and PNG, and the smaller of the two as a data URI."""
-    written = {kind: place / f"{plot.name}.{kind}" for kind in KINDS}
-    for path in written.values():
-        save(plot.figure, path)
-    kind = min(written, key=lambda kind: written[kind].stat().st_size)
-    inside = b64encode(written[kind].read_bytes()).decode()
-    width, height = (round(96 * float(inches)) for inches in plot.figure.get_size_inches())
-    return EmbeddedPicture(
-        plot.title, plot.alt, width, height, f"data:{KINDS[kind]};base64,{inside}"
-    )
-
-
-def rendered(results: Results, pictures: dict[str, EmbeddedPicture]) -> str:
+def rendered(
+    results: Results,
+    pictures: Mapping[str, EmbeddedPicture],
+    page: Mapping[str, Any] | None = None,
+) -> str:
     """The page as one text, with its style, its script and its pictures inside."""
     environment = _environment()
     # Names that run from right to left must not turn the sentence around them.
     names = [*results.items["name"], *item_labels(results.items, LONGEST_NAME)]
-    environment.filters["isolated"] = partial(isolate_names, names=names)
+    reordering = [name for name in names if isolate(name) != name]
+    environment.filters["isolated"] = partial(isolate_names, names=reordering)
     style, script = (_template(f"report.{kind}") for kind in ("css", "js"))
     return environment.get_template("report.html.jinja").render(
-        **_page(results), pictures=pictures, style=style, script=script,
+        **(page or _page(results)), pictures=pictures, style=style, script=script,
         style_hash=_fingerprint(style), script_hash=_fingerprint(script),
     )  # fmt: skip
 

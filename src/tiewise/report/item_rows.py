@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.posterior.results_folder import Results
 
@@ -32,7 +33,7 @@ def page_features(results: Results) -> PageFeatures:
         groups=areas is not None and areas.groups is not None and any(areas.groups),
         ranks=bool(items["rank_q2.5"].notna().any()) and len(items) > 1,
         probabilities=has_top_probabilities(results),
-        map=areas is not None,
+        map=areas is not None and len(areas) <= MANY_ITEMS,
         uncompared=bool((items["comparisons"] == 0).any()),
     )
 

@@ -86,7 +86,7 @@ def _table(results: Results) -> RenderableType:
 
 def _more(results: Results) -> list[str]:
     size = len(results.items)
-    return [f"the highest {MOST_ROWS} of {size}; items.csv has all"] if size > MOST_ROWS else []
+    return [f"the highest {MOST_ROWS} of {size:,}; items.csv has all"] if size > MOST_ROWS else []
 
 
 def _row(row: pd.Series, *, named: bool, ranked: bool, ranges: bool) -> list[str]:

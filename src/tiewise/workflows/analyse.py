@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,6 +19,7 @@ from tiewise.engines.base import Engine
 from tiewise.engines.threads import one_blas_thread
 from tiewise.errors import InputWarning
 from tiewise.folders import check_output_folder
+from tiewise.forking import share_out
 from tiewise.geo.item_context import ItemContext
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
@@ -30,7 +34,9 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
     from tiewise.criticism.predictive_checks import Check
+    from tiewise.posterior.judgement_record import JudgementRecord
 
+SWITCH_INTERVAL = 2e-4  # seconds
 _TERMS = {field.name for field in fields(TermOptions)}
 
 
@@ -45,6 +51,7 @@ def analyse(
     wording: Wording | None = None,
     columns: Mapping[str, Any] | None = None,
     report: bool = True,
+    png: bool = False,
     record: bool = True,
     force: bool = False,
     progress: Progress = no_progress,
@@ -53,11 +60,11 @@ def analyse(
     """Read judgements, fit the model, write the results folder `out`: the twin of `tiewise fit`.
 
     `columns` are keywords of `read_comparisons`, such as `first=` or `drop_invalid=`, `ess` is that
-    of `fit`, and the other keywords are those of `build_model`. Without the `record` single
-    judgements are not stored.
+    of `fit`, and the other keywords are those of `build_model`. With `png` the pictures
+    of the report are PNG files as well as SVG. Without the `record` single judgements are not
+    stored.
     """
-    from tiewise.criticism.split_half import attach_split_half
-    from tiewise.criticism.verdict import tree_checks, verdict
+    from tiewise.criticism.verdict import verdict
     from tiewise.posterior.fit import fit
     from tiewise.posterior.terms.tables import attach_terms
     from tiewise.posterior.tree import attach_record, judgement_record
@@ -83,7 +90,8 @@ def analyse(
         source=wording.source or name,
         groups=context.areas is not None and context.areas.groups is not None,
     )
-    tree = fit(built, engine, rng=rng, names=context.names, ess=ess, progress=progress)
+    with _loading_libraries(report):
+        tree = fit(built, engine, rng=rng, names=context.names, ess=ess, progress=progress)
     attach_record(tree, built, comparisons if record else None, joined)
     if terms:
         attach_terms(tree, built, terms.to_dict())
@@ -93,14 +101,59 @@ def analyse(
         tree.attrs["ties_left_out"] = comparisons.ties
     if comparisons.left_out:
         _note_left_out(tree, comparisons)
-    attach_split_half(tree, built, judgement_record(built, comparisons, joined), progress)
-    checks = tree_checks(tree)
+    checks = _criticise(tree, built, judgement_record(built, comparisons, joined), progress)
     tree.attrs["verdict"] = json.dumps(verdict(tree, top=wording.top, checks=checks).to_dict())
     return write_results_folder(
         tree, out, wording=wording, areas=context.areas, force=force, read_seconds=read,
-        finish=partial(_write_report, checks=checks, progress=progress) if report else None,
+        finish=partial(_write_report, checks=checks, png=png, progress=progress)
+        if report
+        else None,
         replaces=PLOT_FILES,
     )  # fmt: skip
+
+
+@contextmanager
+def _loading_libraries(report: bool) -> Iterator[None]:
+    """Load, while a fit samples in compiled loops, the libraries that its results need."""
+    # The default lets an import keep the interpreter for many of the sampler's steps.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    loading = Thread(target=_load_libraries, args=(report,))
+    loading.start()
+    try:
+        yield
+    finally:
+        loading.join()
+        sys.setswitchinterval(interval)
+
+
+def _load_libraries(report: bool) -> None:
+    import numpy as np
+    from xarray import Dataset
+
+    # With its first array, xarray looks for all libraries that have arrays of their own.
+    Dataset({"values": ("row", np.zeros(1))})
+    if report:
+        from tiewise.report.html import load_libraries
+
+        load_libraries()
+
+
+def _criticise(
+    tree: DataTree, model: BradleyTerry, record: JudgementRecord | None, progress: Progress
+) -> list[Check]:
+    """Predictive checks; and split-half reliability, which is added to the attributes of a fit."""
+    from tiewise.criticism.split_half import split_half_facts
+    from tiewise.criticism.verdict import tree_checks
+
+    jobs: list[Callable[[], Any]] = [
+        partial(split_half_facts, tree, model, record, progress),
+        partial(tree_checks, tree),
+    ]
+    with one_blas_thread():
+        halves, checks = share_out(jobs)
+    tree.attrs["split_half"] = json.dumps(halves)
+    return list(checks)
 
 
 def _note_left_out(tree: DataTree, comparisons: Comparisons) -> None:
@@ -110,11 +163,11 @@ def _note_left_out(tree: DataTree, comparisons: Comparisons) -> None:
     tree.attrs["left_out"] = json.dumps(dict(comparisons.left_out))
 
 
-def _write_report(results: Results, checks: list[Check], progress: Progress) -> None:
+def _write_report(results: Results, checks: list[Check], png: bool, progress: Progress) -> None:
     from tiewise.report.html import write_report
 
     results.cache["checks"] = checks
-    write_report(results, progress=progress)
+    write_report(results, png=png, progress=progress)
 
 
 def _warn_unknown_names(model: BradleyTerry, context: ItemContext) -> None:

@@ -6,6 +6,8 @@ with each other, and with no other judge: they are eliminated one number at a ti
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,20 +22,23 @@ Floats = NDArray[np.float64]
 
 # Terms whose mean is zero at the truth may lower a second derivative to this share of the rest.
 MIN_SHARE = 0.1
+MANY_JUDGES = 1000  # from which on threads share them
 
 
 class ArrowheadHessian(NamedTuple):
     """Minus the second derivatives of log likelihood and δ's prior, without the layers' priors.
 
     `core` has a row for each coordinate of the core and, last, for the unconstrained threshold.
-    `sharpness_core` and `threshold_core` have a row for each judge; the other parts are one number
-    per judge. `sharpness_residual` and `threshold_residual` are to be added to the diagonals: their
-    mean is zero at the truth, but a judge with few answers may have more of them than of the rest.
+    `sharpness_rows` and `threshold_rows` have a row for each judge, against the likelihood's
+    arguments: times `design` they are against the core. The other parts are one number per judge.
+    `sharpness_residual` and `threshold_residual` are to be added to the diagonals: their mean is
+    zero at the truth, but a judge with few answers may have more of them than of the rest.
     """
 
     core: Floats
-    sharpness_core: Floats
-    threshold_core: Floats
+    design: Floats
+    sharpness_rows: Floats
+    threshold_rows: Floats
     sharpness_diagonal: Floats
     threshold_diagonal: Floats
     sharpness_threshold: Floats
@@ -47,38 +52,75 @@ class ArrowheadHessian(NamedTuple):
 
         The arguments are prior precisions; they are not added to the diagonals in the result.
         """
-        core, sharpness_core = self.core, self.sharpness_core
-        # Residuals may use up a part of the prior's precision, not all of it: the whole must stay
-        # positive definite.
-        sharpness = self.sharpness_diagonal + np.maximum(
-            self.sharpness_residual, (MIN_SHARE - 1) * sharpness_precision
-        )
-        threshold = self.threshold_diagonal + np.maximum(
-            self.threshold_residual, (MIN_SHARE - 1) * threshold_precision
-        )
-        if len(self.threshold_core):
-            scaled = self.threshold_core / (threshold + threshold_precision)[:, None]
-            core = core - self.threshold_core.T @ scaled
-            if len(sharpness_core):
-                cross = self.sharpness_threshold
-                sharpness_core = sharpness_core - cross[:, None] * scaled
-                sharpness = sharpness - cross**2 / (threshold + threshold_precision)
-        if len(sharpness_core):
-            scaled = sharpness_core / (sharpness + sharpness_precision)[:, None]
-            core = core - sharpness_core.T @ scaled
+        judges = max(len(self.sharpness_rows), len(self.threshold_rows))
+        # Of many judges there are always two parts, however many threads there are.
+        middle = judges // 2 if judges >= MANY_JUDGES else judges
+        parts = [slice(0, middle), slice(middle, judges)][: 1 + (middle < judges)]
+        eliminate = partial(self._eliminate, sharpness_precision, threshold_precision)
+        with ThreadPoolExecutor(len(parts)) as pool:
+            reduced = list(pool.map(eliminate, parts))
+        subtracted = np.asarray(sum(part.subtracted for part in reduced), np.float64)
+        core = self.core - self.design.T @ subtracted @ self.design
+        own = (part[1:] for part in reduced)
+        rows, sharpness, threshold = map(np.concatenate, zip(*own, strict=True))
         return self._replace(
             core=core,
-            sharpness_core=sharpness_core,
+            sharpness_rows=rows,
             sharpness_diagonal=sharpness,
             threshold_diagonal=threshold,
         )
+
+    def _eliminate(
+        self, sharpness_precision: float, threshold_precision: float, own: slice
+    ) -> ReducedJudges:
+        """The same for some of the judges."""
+        rows, cross = self.sharpness_rows[own], self.sharpness_threshold[own]
+        # Residuals may use up a part of the prior's precision, not all of it: the whole must stay
+        # positive definite.
+        sharpness = self.sharpness_diagonal[own] + np.maximum(
+            self.sharpness_residual[own], (MIN_SHARE - 1) * sharpness_precision
+        )
+        threshold = self.threshold_diagonal[own] + np.maximum(
+            self.threshold_residual[own], (MIN_SHARE - 1) * threshold_precision
+        )
+        subtracted = np.zeros((len(self.design), len(self.design)))
+        if len(self.threshold_rows):
+            precision = threshold + threshold_precision
+            subtracted += _weighted_gram(self.threshold_rows[own], precision)
+            if len(self.sharpness_rows):
+                rows = rows - (cross / precision)[:, None] * self.threshold_rows[own]
+                sharpness = sharpness - cross**2 / precision
+        if len(self.sharpness_rows):
+            subtracted += _weighted_gram(rows, sharpness + sharpness_precision)
+        return ReducedJudges(subtracted, rows, sharpness, threshold)
+
+
+class ReducedJudges(NamedTuple):
+    """What eliminating judges subtracts between arguments, and their rows and diagonals then."""
+
+    subtracted: Floats
+    sharpness_rows: Floats
+    sharpness: Floats
+    threshold: Floats
+
+
+def _weighted_gram(rows: Floats, precision: Floats) -> Floats:
+    """Σ rowᵀ row / precision, with one half of it computed."""
+    from scipy.linalg.blas import dsyrk
+
+    scaled = rows / np.sqrt(precision)[:, None]
+    # Transposed, the rows are in the order of LAPACK, and are not copied.
+    upper = dsyrk(1.0, scaled.T)
+    out: Floats = upper + np.triu(upper, 1).T
+    return out
 
 
 def arrowhead_hessian(
     posterior: HierarchicalPosterior, arguments: LikelihoodArguments, t: Floats
 ) -> ArrowheadHessian:
     """The arrowhead at a point of one chain; positive definite once priors are added."""
-    hessian = posterior.likelihood.negative_hessian(arguments)
+    has_shifts = posterior.matrices.shift.shape[1] > 0
+    hessian = posterior.likelihood.negative_hessian(arguments, with_shift=has_shifts)
     by = posterior.likelihood.gradient(arguments)
     tie = arguments.tie[:, 0]
     by_log_tie = by.tie[:, 0] * tie
@@ -86,14 +128,16 @@ def arrowhead_hessian(
     own = np.maximum(expected - by_log_tie, MIN_SHARE * expected)
     at = posterior.constrain_tie(t)
     log_tie_by_t = 0.0 if at is None else float(at.by_t[0] / at.tie[0])
-    rows = _core_rows(posterior, hessian, tie, own, log_tie_by_t)
+    rows = _rows(posterior, hessian, tie, own, log_tie_by_t)
     core = _core(posterior, hessian, rows, log_tie_by_t)
     if at is not None:
         core[-1, -1] = _tie_diagonal(posterior, at, own, by_log_tie)
     sharp, thresholds = posterior.has_sharpness, posterior.has_thresholds
-    empty = np.empty((0, len(core)))
+    design = posterior.argument_matrix
+    empty = np.empty((0, len(design)))
     return ArrowheadHessian(
         core,
+        design,
         rows.sharpness if sharp else empty,
         rows.tie if thresholds else empty,
         hessian.sharpness_sharpness if sharp else np.empty(0),
@@ -104,28 +148,34 @@ def arrowhead_hessian(
     )
 
 
-def _core_rows(
+def _rows(
     posterior: HierarchicalPosterior,
     hessian: StrataHessian,
     tie: Floats,
     own: Floats,
     log_tie_by_t: float,
 ) -> StrataHessian:
-    """Second derivatives of a stratum's shift, log sharpness and log threshold with the core."""
+    """Second derivatives of a stratum's shift, log sharpness and log threshold with arguments.
+
+    Arguments are qualities, advantages, and the unconstrained threshold.
+    """
     matrices = posterior.matrices
 
-    def with_core(quality: Floats, shift: Floats, log_tie: Floats) -> Floats:
-        parts = [posterior.pullback(matrices, quality.T).T, shift[:, None] * matrices.shift]
+    def with_arguments(quality: Floats, shift: Floats, log_tie: Floats) -> Floats:
+        parts = [quality, shift[:, None] * matrices.shift]
         if posterior.tie_prior is not None:
             parts.append(log_tie_by_t * log_tie[:, None])
         return np.concatenate(parts, axis=1)
 
+    shift = np.empty((0, 0))
+    if matrices.shift.shape[1]:
+        shift = with_arguments(hessian.shift, hessian.shift_shift, hessian.shift_tie * tie)
     return hessian._replace(
-        shift=with_core(hessian.shift, hessian.shift_shift, hessian.shift_tie * tie),
-        sharpness=with_core(
+        shift=shift,
+        sharpness=with_arguments(
             hessian.sharpness, hessian.shift_sharpness, hessian.sharpness_tie * tie
         ),
-        tie=with_core(hessian.tie * tie[:, None], hessian.shift_tie * tie, own),
+        tie=with_arguments(hessian.tie * tie[:, None], hessian.shift_tie * tie, own),
     )
 
 
@@ -136,14 +186,15 @@ def _core(
     log_tie_by_t: float,
 ) -> Floats:
     """The core's block: items from Laplacians, advantages and threshold from strata."""
-    size, items = rows.shift.shape[1], posterior.offsets[len(posterior.item_layers)]
-    out = np.empty((size, size))
+    design, items = posterior.argument_matrix, posterior.offsets[len(posterior.item_layers)]
+    out = np.empty((design.shape[1], design.shape[1]))
     out[:items, :items] = _items(posterior, hessian.laplacians)
-    advantages = slice(items, posterior.offsets[-1])
-    out[advantages] = posterior.matrices.shift.T @ rows.shift
-    out[:, advantages] = out[advantages].T
+    if len(rows.shift):
+        advantages = slice(items, posterior.offsets[-1])
+        out[advantages] = posterior.matrices.shift.T @ rows.shift @ design
+        out[:, advantages] = out[advantages].T
     if posterior.tie_prior is not None:
-        out[-1] = log_tie_by_t * rows.tie.sum(axis=0)
+        out[-1] = log_tie_by_t * rows.tie.sum(axis=0) @ design
         out[:, -1] = out[-1]
     return out
 
@@ -205,7 +256,7 @@ def newton_step(
     """Newton step for a gradient, and the log determinant of the Hessian with the priors added."""
     from scipy.linalg import cho_solve
 
-    precisions = np.exp(-2 * log_scales)
+    precisions, design = np.exp(-2 * log_scales), hessian.design
     sharpness_precision, threshold_precision = judge_precisions(posterior, precisions)
     reduced = hessian.eliminate_judges(sharpness_precision, threshold_precision)
     by_core = np.concatenate([gradient.core[:, 0], gradient.unconstrained_tie[:, 0]])
@@ -213,23 +264,24 @@ def newton_step(
     sharpness = reduced.sharpness_diagonal + sharpness_precision
     threshold = reduced.threshold_diagonal + threshold_precision
     if posterior.has_thresholds:
-        by_core = by_core - hessian.threshold_core.T @ (by_threshold / threshold)
+        by_core = by_core - design.T @ (hessian.threshold_rows.T @ (by_threshold / threshold))
         if posterior.has_sharpness:
             by_sharpness = by_sharpness - hessian.sharpness_threshold * by_threshold / threshold
     if posterior.has_sharpness:
-        by_core = by_core - reduced.sharpness_core.T @ (by_sharpness / sharpness)
+        by_core = by_core - design.T @ (reduced.sharpness_rows.T @ (by_sharpness / sharpness))
     core = reduced.core.copy()
     for k, precision in enumerate(precisions[: len(posterior.core)]):
         diagonal = np.arange(posterior.offsets[k], posterior.offsets[k + 1])
         core[diagonal, diagonal] += precision
     factor = cholesky(core.copy)
     step = cho_solve(factor, by_core, check_finite=False)
+    of_arguments = design @ step
     steps, log_determinant = [step], 2 * float(np.log(np.diag(factor[0])).sum())
     if posterior.has_sharpness:
-        steps.append((by_sharpness - reduced.sharpness_core @ step) / sharpness)
+        steps.append((by_sharpness - reduced.sharpness_rows @ of_arguments) / sharpness)
         log_determinant += float(np.log(sharpness).sum())
     if posterior.has_thresholds:
-        rest = by_threshold - hessian.threshold_core @ step
+        rest = by_threshold - hessian.threshold_rows @ of_arguments
         if posterior.has_sharpness:
             rest = rest - hessian.sharpness_threshold * steps[1]
         steps.append(rest / threshold)

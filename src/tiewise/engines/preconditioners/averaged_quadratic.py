@@ -11,17 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.engines.preconditioners.laplace_marginal import MAX_LOG_SCALE
-from tiewise.engines.preconditioners.newton import (
-    CholeskyFactor,
-    ConditionalMode,
-    ConditionalPosterior,
-)
+from tiewise.engines.preconditioners.newton import ConditionalMode, ConditionalPosterior
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.kernels import gap_sd
 from tiewise.model.map_priors import Mixture, log_share_prior, share_of
@@ -31,6 +27,8 @@ from tiewise.model.unconstrained_tie import UnconstrainedTie
 Floats = NDArray[np.float64]
 
 SMALLEST_STEP, LARGEST_STEP = 0.03, 0.6  # of log α, for parabolas
+SINGLE_PRECISION_SIZE = 256  # directions from which on a factor in single precision pays
+SMALLEST_PIVOT = 0.03  # of a factor in single precision, below which its digits do not suffice
 
 
 class ConditionalScale(NamedTuple):
@@ -82,6 +80,35 @@ class TieLine(NamedTuple):
         return float(self.prior.constrain(np.array([t])).tie[0])
 
 
+class PosteriorFactor(NamedTuple):
+    """Cholesky factor of a posterior's precision H, scaled to a diagonal of ones: LLᵀ = SHS."""
+
+    lower: NDArray[Any]
+    scale: Floats
+
+    @property
+    def half_log_determinant(self) -> float:
+        """½ log det H."""
+        pivots = np.diag(self.lower).astype(np.float64)
+        return float(np.log(pivots).sum() - np.log(self.scale).sum())
+
+    def solve(self, right: Floats) -> Floats:
+        """H⁻¹ b."""
+        from scipy.linalg import cho_solve
+
+        scaled = (self.scale * right).astype(self.lower.dtype)
+        out: Floats = self.scale * cho_solve((self.lower, True), scaled, check_finite=False)
+        return out
+
+    def root(self, basis: Floats | None) -> NDArray[Any]:
+        """R with RᵀR = B H⁻¹ Bᵀ; None stands for the identity."""
+        from scipy.linalg import solve_triangular
+
+        scaled = np.diag(self.scale) if basis is None else self.scale[:, None] * basis.T
+        right = np.asfortranarray(scaled.astype(self.lower.dtype))
+        return solve_triangular(self.lower, right, lower=True, overwrite_b=True, check_finite=False)
+
+
 @dataclass(frozen=True, eq=False)
 class QuadraticLikelihood:
     """The log likelihood kᵀz − ½ zᵀGz in the basis of the prior, threshold eliminated."""
@@ -114,24 +141,34 @@ class QuadraticLikelihood:
         out: Floats = own / self.mixture.variances(float(share_of(tau)))
         return out
 
-    def _factor(self, precision: Floats) -> CholeskyFactor:
-        """Cholesky factor of the posterior's precision G + diag(p)."""
-        from scipy.linalg import cho_factor
+    @cached_property
+    def _single_hessian(self) -> NDArray[np.float32]:
+        """G in single precision."""
+        return self.hessian.astype(np.float32)
 
-        matrix = self.hessian.copy()
-        matrix.flat[:: len(matrix) + 1] += precision
-        factor: CholeskyFactor = cho_factor(
-            matrix.T, lower=True, overwrite_a=True, check_finite=False
-        )
-        return factor
+    def _factor(self, precision: Floats) -> PosteriorFactor:
+        """Factor of the posterior's precision G + diag(p), in single precision if that will do."""
+        from scipy.linalg import LinAlgError, cholesky
+
+        scale = (self.diagonal + precision) ** -0.5
+        if len(scale) >= SINGLE_PRECISION_SIZE:
+            try:
+                lower = cholesky(
+                    _scaled(self._single_hessian, scale).T, lower=True, overwrite_a=True,
+                    check_finite=False,
+                )  # fmt: skip
+                if np.diag(lower).min() > SMALLEST_PIVOT:
+                    return PosteriorFactor(lower, scale)
+            except LinAlgError:
+                pass
+        matrix = _scaled(self.hessian, scale)
+        lower = cholesky(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+        return PosteriorFactor(lower, scale)
 
     def gap_sd(self, centre: Centre) -> Floats:
         """Standard deviation of every row's gap, at the centre's α and ρ."""
-        from scipy.linalg import solve_triangular
-
-        factor, _ = self._factor(self.prior_precision(centre.log_alpha, centre.tau))
-        basis = np.eye(len(factor)) if self.basis is None else self.basis
-        root = solve_triangular(factor, basis.T, lower=True, check_finite=False)
+        factor = self._factor(self.prior_precision(centre.log_alpha, centre.tau))
+        root = factor.root(self.basis)
         return gap_sd(root, self.model.counts.first, self.model.counts.second)
 
     def centre(self, log_alpha: float, tau: float = 0.0) -> Centre:
@@ -143,12 +180,12 @@ class QuadraticLikelihood:
 
     def mean(self, log_alpha: float, tau: float = 0.0) -> tuple[Floats, float]:
         """The mean of z conditional on α and ρ, and the log marginal of both there."""
-        from scipy.linalg import cho_solve
-
         precision = self.prior_precision(log_alpha, tau)
         factor = self._factor(precision)
-        mean = cho_solve(factor, self.linear, check_finite=False)
-        value = float(self.linear @ mean) / 2 - float(np.log(np.diag(factor[0])).sum())
+        mean = factor.solve(self.linear)
+        if factor.lower.dtype == np.float32:  # the digits that it lacks
+            mean += factor.solve(self.linear - self.hessian @ mean - precision * mean)
+        value = float(self.linear @ mean) / 2 - factor.half_log_determinant
         value += float(np.log(precision).sum()) / 2
         if self.mixture is not None:
             value += float(log_share_prior(np.asarray(tau)))
@@ -191,6 +228,15 @@ class QuadraticLikelihood:
             centre = float(points[2 if high > low else 0])
         means = np.stack([known[a][0] for a in points])
         return ConditionalScale(centre, LARGEST_STEP, middle, points, means)
+
+
+def _scaled(matrix: NDArray[Any], scale: Floats) -> NDArray[Any]:
+    """SGS with ones on its diagonal, in the precision of G."""
+    own = scale.astype(matrix.dtype)
+    out: NDArray[Any] = matrix * own
+    out *= own[:, None]
+    out.flat[:: len(out) + 1] = 1.0
+    return out
 
 
 def basis_of(model: BradleyTerry) -> Floats | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -235,6 +236,18 @@ class HierarchicalPosterior:
             assert layer.group_weights is not None
             out += np.tensordot(layer.group_weights, effects, 1)
         return out.reshape(-1, chains)
+
+    @cached_property
+    def argument_matrix(self) -> Floats:
+        """From the core, unconstrained threshold last, to qualities, advantages and threshold."""
+        core, items = int(self.offsets[-1]), int(self.offsets[len(self.item_layers)])
+        ties = int(self.tie_prior is not None)
+        quality = self.qualities(self.matrices, np.eye(core))
+        rest = core - items + ties
+        out = np.zeros((len(quality) + rest, core + ties))
+        out[: len(quality), :core] = quality
+        out[len(quality) :, items:] = np.eye(rest)
+        return out
 
     def pullback(self, matrices: DesignMatrices, by_quality: Floats) -> Floats:
         """Derivatives by coordinates of items (coordinates, ...) from those by quality."""

@@ -3,6 +3,9 @@
 Layers follow one another, each Gaussian conditional on those before it. With its own scale a layer
 does what the plain preconditioner does with α: prior and likelihood are diagonalised together,
 later layers eliminated, so that a change of scale costs no factorisation.
+
+With many comparisons, slopes and what layers have in common are computed in single precision, as in
+`plain`: a trajectory stays reversible, and the density that decides about its end is in double.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from numpy.typing import NDArray
 from tiewise.engines.preconditioners.arrowhead import judge_precisions
 from tiewise.engines.preconditioners.hierarchical import DesignMatrices, HierarchicalPosterior
 from tiewise.engines.preconditioners.hierarchical_marginal import ScaleMarginal, fit_scale_marginal
-from tiewise.engines.preconditioners.plain import (
-    diagonalise,
+from tiewise.engines.preconditioners.plain import diagonalise
+from tiewise.engines.preconditioners.plain_kernels import (
     log_prior_and_jacobian,
     transform_layer,
     transform_layer_gradient,
@@ -30,6 +33,8 @@ from tiewise.model.likelihood import LikelihoodArguments
 Floats = NDArray[np.float64]
 
 TIE = "tie"  # the name of the conditional of the unconstrained threshold
+SINGLE_PRECISION_ROWS = 50_000  # rows of the likelihood from which on single precision pays
+JUDGES = ("sharpness", "threshold")
 SMALL = ("coefficient", "order", TIE)  # few coordinates, which a pilot run does not pool
 
 
@@ -38,9 +43,11 @@ class LayerConditional:
     """The Gaussian distribution of a layer's x, conditional on the layers before it.
 
     Its precision is `eigenvalues` + the prior's, its mean (`precision_mean` − shift) / precision.
-    The shift is `cross` times the deviations of all earlier x from the mode and, one by one, `link`
-    times those of as many x from `link_start` on. `q_rows` and `x_rows` are its rows of q and x;
-    `scale` is the index of its scale, None for the unconstrained threshold.
+    The shift is `cross` times the deviations of all earlier x from the mode, or, where there is a
+    `design`, of the arguments to which it takes those of the core; and, one by one, `link` times
+    those of as many x from `link_start` on. `q_rows` and `x_rows` are its rows of q and x; `scale`
+    is the index of its scale, None for the unconstrained threshold. `cross_single` is `cross` in
+    single precision, where that is used.
     """
 
     name: str
@@ -52,6 +59,41 @@ class LayerConditional:
     scale: int | None
     link_start: int = 0
     link: Floats | None = None
+    cross_single: NDArray[np.float32] | None = None
+    design: Floats | None = None
+
+    def shift(self, deviation: Floats, *, single: bool) -> Floats:
+        """The shift for deviations (x, chains); `single` allows single precision."""
+        before = deviation[: self.before]
+        if self.design is not None:
+            before = self.design @ before
+        if single and self.cross_single is not None:
+            shift = (self.cross_single @ before.astype(np.float32)).astype(np.float64)
+        else:
+            shift = self.cross @ before
+        if self.link is not None:
+            shift += self.link[:, None] * deviation[self.linked]
+        return shift
+
+    def add_gradient(self, by_shift: Floats, by_x: Floats) -> None:
+        """Add to derivatives by x what they have through this layer's shift."""
+        if self.cross_single is not None:
+            by = (self.cross_single.T @ by_shift.astype(np.float32)).astype(np.float64)
+        else:
+            by = self.cross.T @ by_shift
+        by_x[: self.before] += by if self.design is None else self.design.T @ by
+        if self.link is not None:
+            by_x[self.linked] += self.link[:, None] * by_shift
+
+    @property
+    def before(self) -> int:
+        """The number of earlier x on which it depends."""
+        return int((self.cross if self.design is None else self.design).shape[1])
+
+    @property
+    def linked(self) -> slice:
+        """The rows of x that are linked one by one."""
+        return slice(self.link_start, self.link_start + len(self.eigenvalues))
 
     def prior_precision(self, log_scales: Floats) -> Floats:
         """Prior precision in each chain; 0 for the threshold, whose prior is not Gaussian."""
@@ -97,9 +139,10 @@ class HierarchicalPreconditioner:
     dimensions: int
     marginal: ScaleMarginal
     warm_start: None = None
+    single: bool = False
 
     def parameters(self, q: Floats, *, single: bool = False) -> HierarchicalParameters:
-        """The model's parameters at q, always in double precision."""
+        """The model's parameters at q; `single` is precise enough for a gradient."""
         marginal, posterior = self.marginal, self.posterior
         last = q[len(q) - len(marginal.mean) :]
         free = marginal.mean[:, None] + marginal.covariance_root @ last
@@ -107,10 +150,7 @@ class HierarchicalPreconditioner:
         x, mean, sd = np.empty((3, len(self.mode), q.shape[1]))
         deviation = np.empty_like(x)
         for layer in self.conditionals:
-            shift = layer.cross @ deviation[: layer.cross.shape[1]]
-            if layer.link is not None:
-                beside = slice(layer.link_start, layer.link_start + len(shift))
-                shift += layer.link[:, None] * deviation[beside]
+            shift = layer.shift(deviation, single=single)
             rows, own_q = layer.x_rows, np.ascontiguousarray(q[layer.q_rows])
             precision = layer.prior_precision(log_scales)
             x[rows], mean[rows], sd[rows] = transform_layer(
@@ -146,10 +186,12 @@ class HierarchicalPreconditioner:
         return self.gradient_at(self.parameters(q))
 
     def gradient_at(self, parameters: HierarchicalParameters) -> Floats:
-        """Gradient of `log_density` by the q with these parameters."""
+        """Gradient of `log_density` by the q with these parameters, perhaps in single precision."""
         posterior, x, log_scales = self.posterior, parameters.x, parameters.log_scales
-        t = posterior.split(x).unconstrained_tie
-        by_x = np.concatenate(posterior.gradient(self.matrices, parameters.arguments, t))
+        t, arguments = posterior.split(x).unconstrained_tie, parameters.arguments
+        if self.single:
+            arguments = arguments._replace(quality=arguments.quality.astype(np.float32))
+        by_x = np.concatenate(posterior.gradient(self.matrices, arguments, t))
         out, by_scales = np.empty((self.dimensions, x.shape[1])), np.zeros_like(log_scales)
         for layer in reversed(self.conditionals):
             rows = layer.x_rows
@@ -157,10 +199,7 @@ class HierarchicalPreconditioner:
                 by_x[rows], x[rows], parameters.mean[rows], parameters.sd[rows],
                 layer.prior_precision(log_scales), out[layer.q_rows],
             )  # fmt: skip
-            by_x[: layer.cross.shape[1]] += layer.cross.T @ by_shift
-            if layer.link is not None:
-                beside = slice(layer.link_start, layer.link_start + len(by_shift))
-                by_x[beside] += layer.link[:, None] * by_shift
+            layer.add_gradient(by_shift, by_x)
             if layer.scale is not None:
                 by_scales[layer.scale] += by_scale
         self._scale_gradient(parameters, by_scales, out)
@@ -194,21 +233,29 @@ def build_hierarchical_preconditioner(model: BradleyTerry) -> HierarchicalPrecon
     modes = [rotation.T @ y[own, 0] for rotation, own in zip(rotations, slices, strict=True)]
     names = [layer.name for layer in posterior.core] + [TIE] * (posterior.tie_prior is not None)
     for name, cross, diagonal, mode in (
-        ("sharpness", hessian.sharpness_core, hessian.sharpness_diagonal, blocks.sharpness),
-        ("threshold", hessian.threshold_core, hessian.threshold_diagonal, blocks.threshold),
+        ("sharpness", hessian.sharpness_rows, hessian.sharpness_diagonal, blocks.sharpness),
+        ("threshold", hessian.threshold_rows, hessian.threshold_diagonal, blocks.threshold),
     ):
         if len(diagonal):
             names.append(name)
             eigenvalues.append(np.clip(diagonal, 0.0, None))
-            crosses.append(_rotate(cross, rotations, slices))
+            crosses.append(cross)
             modes.append(mode[:, 0])
     conditionals = _conditionals(
-        posterior, names, eigenvalues, crosses, modes, precisions, hessian.sharpness_threshold
+        posterior, names, eigenvalues, crosses, modes, precisions, hessian.sharpness_threshold,
+        _rotate(hessian.design, rotations, slices),
+    )  # fmt: skip
+    single = posterior.likelihood.stratified and len(posterior.likelihood.first) >= (
+        SINGLE_PRECISION_ROWS
     )
+    if single:
+        conditionals = [
+            replace(layer, cross_single=layer.cross.astype(np.float32)) for layer in conditionals
+        ]
     whole, matrices = np.concatenate(modes), _rotated_matrices(posterior, rotations)
     return HierarchicalPreconditioner(
         posterior, conditionals, rotations, matrices, whole, _rank(conditionals),
-        len(whole) + len(marginal.mean), marginal,
+        len(whole) + len(marginal.mean), marginal, single=single,
     )  # fmt: skip
 
 
@@ -268,6 +315,7 @@ def _conditionals(
     modes: list[Floats],
     precisions: Floats,
     sharpness_threshold: Floats,
+    design: Floats,
 ) -> list[LayerConditional]:
     """The layers' conditionals, in the order of x; in q small layers come last."""
     q_rows, end = {}, 0
@@ -283,6 +331,8 @@ def _conditionals(
         layer = LayerConditional(
             name, q_rows[k], x_rows, eigenvalues[k], precision * modes[k], crosses[k], scale
         )
+        if name in JUDGES:
+            layer = replace(layer, design=design)
         if name == "threshold" and len(sharpness_threshold):
             link_start = start - len(sharpness_threshold)
             layer = replace(layer, link_start=link_start, link=sharpness_threshold)

@@ -34,9 +34,12 @@ class LaplaceMarginal:
 
 
 def fit_laplace_marginal(
-    posterior: ConditionalPosterior, start: ConditionalMode | None = None
+    posterior: ConditionalPosterior, start: ConditionalMode | None = None, *, rough: bool = False
 ) -> LaplaceMarginal:
-    """Maximum and width of the Laplace marginal of log α; each mode starts from the nearest."""
+    """Maximum and width of the Laplace marginal of log α; each mode starts from the nearest.
+
+    `rough` is for whoever needs no more than a start: a bracket, and the best mode in it.
+    """
     fixed = posterior.model.fixed_variance
     if fixed is not None:
         mode = posterior.mode(np.log(fixed) / 2, start)
@@ -57,6 +60,8 @@ def fit_laplace_marginal(
     best = _bracket(evaluate, modes)
     if abs(best.log_alpha) >= MAX_LOG_SCALE:
         return LaplaceMarginal(best, best.log_alpha, 0.5, at_edge=True)
+    if rough:
+        return LaplaceMarginal(best, best.log_alpha, _parabola(modes, best)[1])
     sd = 0.25
     for _ in range(3):
         centre, sd = _parabola(modes, best)

@@ -105,11 +105,11 @@ def fit_mixture_marginal(model: BradleyTerry, start: Centre | None = None) -> Mi
     posterior = ConditionalPosterior(model, precision=mixture.precision(START_SHARE))
     if start is None:
         tau = float(np.log(START_SHARE / (1 - START_SHARE)))
-        start = Centre.of(fit_laplace_marginal(posterior).mode, tau)
+        start = Centre.of(fit_laplace_marginal(posterior, rough=True).mode, tau)
     centre, near = start, None
     quadratic = expand(posterior, centre)
-    for k in range(ROUNDS):
-        quadratic, centre = average(posterior, quadratic, centre, times=1 if k else 2)
+    for _ in range(ROUNDS):
+        quadratic, centre = average(posterior, quadratic, centre, times=1)
         share = _explore_share(quadratic, centre, near)
         low, middle, high = share.quantile(np.array([0.159, 0.5, 0.841]))
         settled = near is not None and abs(middle - centre.tau) < (high - low) / 6
@@ -145,7 +145,7 @@ def _explore_share(
         for tau in (first, first + FIRST_SPACING, first - FIRST_SPACING):
             add(tau)
         _bracket_peak(scales, add)
-    for _ in range(3):
+    for _ in range(3 if near is not None else 1):
         peak, sd, gap = _peak(scales)
         if gap < 2 * sd:
             break

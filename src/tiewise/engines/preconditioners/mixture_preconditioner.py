@@ -189,15 +189,16 @@ class MixturePreconditioner:
             tie = self.tie_prior.constrain(t).tie
         return MixtureParameters(q, x, z, at.tau, at.log_alpha, t, quality, tie)
 
-    def _product(self, matrix: Floats, which: int, x: Floats, *, single: bool) -> Floats:
+    def _product(self, matrix: Floats, which: int, x: Floats, *, single: bool) -> NDArray[Any]:
         if single and self.single is not None:
-            return (self.single[which] @ x.astype(np.float32)).astype(np.float64)
+            return self.single[which] @ x.astype(np.float32)
         return matrix @ x
 
-    def _transposed(self, matrix: Floats, which: int, x: Floats) -> Floats:
+    def _transposed(self, matrix: NDArray[Any], which: int, x: NDArray[Any]) -> NDArray[Any]:
         if self.single is not None:
-            return (self.single[which].T @ x.astype(np.float32)).astype(np.float64)
-        return matrix.T @ x
+            matrix, x = self.single[which], x.astype(np.float32)
+        out: NDArray[Any] = matrix.T @ x
+        return out
 
     def draws(self, parameters: MixtureParameters) -> dict[str, Floats]:
         """Quality, threshold, variance and share, by name."""
@@ -238,7 +239,10 @@ class MixturePreconditioner:
         """Gradient of `log_density` by the q with these parameters, perhaps in single precision."""
         q, at = parameters.q, self._share_values(parameters.q)
         out = np.empty((self.dimensions, q.shape[1]))
-        by_quality, by_tie = self.model.gradient(parameters.quality, parameters.tie)
+        quality = parameters.quality
+        if self.single is not None:
+            quality = quality.astype(np.float32)
+        by_quality, by_tie = self.model.gradient(quality, parameters.tie)
         by_t = np.zeros_like(by_tie)
         if self.tie_prior is not None:
             tie = self.tie_prior.constrain(parameters.unconstrained_tie)

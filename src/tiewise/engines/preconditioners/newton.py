@@ -230,12 +230,7 @@ class ConditionalPosterior:
     ) -> tuple[float, Floats, float]:
         """The slope by t and `tie_hessian`, from the likelihood's derivatives; prior included."""
         assert self.tie_prior is not None
-        at = self.tie_prior.constrain(np.array([t]))
-        by_delta = by_tie + self.tie_prior.derivative(at.tie)
-        slope = by_delta * at.by_t + at.log_jacobian_by_t
-        own = likelihood.tie - self.tie_prior.second_derivative(at.tie)
-        by_t_twice = own * at.by_t**2 - by_delta * at.by_t_twice - at.log_jacobian_by_t_twice
-        return float(slope[0]), likelihood.quality_and_tie * at.by_t[0], float(by_t_twice[0])
+        return tie_derivatives(self.tie_prior, t, by_tie, likelihood)
 
     def mode(
         self,
@@ -260,6 +255,18 @@ class ConditionalPosterior:
             marginal += float(self.model.variance.log_density(np.array([log_alpha]))[0])
         t = float(point[-1]) if self.tie_prior is not None else 0.0
         return ConditionalMode(log_alpha, point, quality, tie, t, marginal, factor)
+
+
+def tie_derivatives(
+    prior: UnconstrainedTie, t: float, by_tie: float, likelihood: PlainHessian
+) -> tuple[float, Floats, float]:
+    """The slope by t; minus the second derivatives with quality, and by t twice; prior included."""
+    at = prior.constrain(np.array([t]))
+    by_delta = by_tie + prior.derivative(at.tie)
+    slope = by_delta * at.by_t + at.log_jacobian_by_t
+    own = likelihood.tie - prior.second_derivative(at.tie)
+    by_t_twice = own * at.by_t**2 - by_delta * at.by_t_twice - at.log_jacobian_by_t_twice
+    return float(slope[0]), likelihood.quality_and_tie * at.by_t[0], float(by_t_twice[0])
 
 
 def unconstrained_tie(model: BradleyTerry) -> UnconstrainedTie | None:

@@ -11,8 +11,8 @@ decides about its end, and the draws, are computed in double precision.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,10 +24,21 @@ from tiewise.engines.preconditioners.averaged_quadratic import (
     average,
     expand,
 )
+from tiewise.engines.preconditioners.fused_kernels import (
+    FusedPlain,
+    FusedTrajectories,
+    Scalars,
+    tie_slope,
+    variance_slope,
+)
 from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal, fit_laplace_marginal
 from tiewise.engines.preconditioners.newton import ConditionalPosterior
+from tiewise.engines.preconditioners.plain_kernels import (
+    log_prior_and_jacobian,
+    transform,
+    transform_gradient,
+)
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.kernels import compiled
 from tiewise.model.scalar_priors import Fixed, VariancePrior
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
@@ -81,7 +92,7 @@ class PlainParameters(NamedTuple):
     sd: Floats
     log_alpha: Floats
     unconstrained_tie: Floats
-    quality: Floats
+    quality: NDArray[Any]
     tie: Floats
 
 
@@ -139,8 +150,9 @@ class PlainPreconditioner:
         else:
             t = self.tie_mode + q[-1] * self.tie_sd - tie_shift
             tie = self.tie_prior.constrain(t).tie
+        quality: NDArray[Any]
         if single and self.basis_single is not None:
-            quality = (self.basis_single @ x.astype(np.float32)).astype(np.float64)
+            quality = self.basis_single @ x.astype(np.float32)
         else:
             quality = self.basis @ x
         return PlainParameters(x, sd, log_alpha, t, quality, tie)
@@ -175,6 +187,8 @@ class PlainPreconditioner:
         """Gradient of `log_density` by the q with these parameters, perhaps in single precision."""
         x, sd, log_alpha, t, quality, tie = parameters
         out = np.empty((self.dimensions, len(tie)))
+        if self.basis_single is not None:
+            quality = quality.astype(np.float32)
         by_quality, by_tie = self.model.gradient(quality, tie)
         by_t = np.zeros_like(by_tie)
         if self.tie_prior is not None:
@@ -182,10 +196,8 @@ class PlainPreconditioner:
             by_t = (by_tie + self.tie_prior.derivative(at.tie)) * at.by_t
             by_t += at.log_jacobian_by_t
             out[-1] = by_t * self.tie_sd
-        if self.basis_single is None:
-            by_x = self.basis.T @ by_quality
-        else:
-            by_x = (self.basis_single.T @ by_quality.astype(np.float32)).astype(np.float64)
+        basis = self.basis if self.basis_single is None else self.basis_single
+        by_x = basis.T @ by_quality
         by_log_alpha = transform_gradient(
             by_x, x, sd, self.precision_mean,
             np.exp(-2 * log_alpha), self.tie_coefficients, by_t, out,
@@ -194,6 +206,31 @@ class PlainPreconditioner:
             by_log_alpha += self.variance_prior.derivative(log_alpha)
             out[self.rank] = self.log_alpha_sd * by_log_alpha
         return out
+
+    @cached_property
+    def fused(self) -> FusedTrajectories | None:
+        """Trajectories in one compiled loop; None for priors that it does not know."""
+        own_tie = None if self.tie_prior is None else self.tie_prior.prior
+        slopes = variance_slope(self.variance_prior), tie_slope(own_tie)
+        if slopes[0] is None or slopes[1] is None:
+            return None
+        prior, fixed, pairs = self.tie_prior, self.model.fixed_tie, self.model.likelihood
+        _, _, *kick_successes = pairs.pairs if self.basis_single is None else pairs.single_pairs
+        scalars = Scalars(
+            self.variance_prior is not None, float(self.log_alpha_mean), float(self.log_alpha_sd),
+            slopes[0], prior is not None, float(self.tie_mode), float(self.tie_sd),
+            1.0 if prior is None else float(prior.unit), 0.0 if prior is None else float(prior.low),
+            np.inf if prior is None else float(prior.high), slopes[1],
+            0.0 if fixed is None else float(fixed), float(pairs.ties[0]),
+        )  # fmt: skip
+        return FusedTrajectories(
+            FusedPlain(
+                self.basis, self.basis if self.basis_single is None else self.basis_single,
+                self.eigenvalues, self.precision_mean, self.mode, self.tie_coefficients,
+                *pairs.pairs, kick_successes[0], kick_successes[1], scalars,
+            ),
+            PlainParameters,
+        )  # fmt: skip
 
 
 def build_preconditioner(
@@ -246,101 +283,3 @@ def diagonalise(matrix: Floats) -> tuple[Floats, Floats]:
     # Transposed, a symmetric matrix is the same and LAPACK needs no copy of it.
     values, vectors = eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
     return np.clip(values, 0.0, None), np.ascontiguousarray(vectors)
-
-
-# Compiled loops: one pass over (direction, chain) each way. `prior_precision` is α⁻² of each chain.
-
-
-@compiled
-def transform(
-    q: Floats,
-    eigenvalues: Floats,
-    precision_mean: Floats,
-    prior_precision: Floats,
-    tie_coefficients: Floats,
-    mode: Floats,
-) -> tuple[Floats, Floats, Floats]:
-    """x and its conditional sd (directions, chains) from q, and the threshold's shift with x."""
-    shape = (eigenvalues.size, prior_precision.size)
-    x, sd, tie_shift = np.empty(shape), np.empty(shape), np.zeros(prior_precision.size)
-    for k in range(eigenvalues.size):
-        for c in range(prior_precision.size):
-            variance = 1.0 / (eigenvalues[k] + prior_precision[c])
-            sd[k, c] = math.sqrt(variance)
-            x[k, c] = precision_mean[k] * variance + q[k, c] * sd[k, c]
-            tie_shift[c] += tie_coefficients[k] * (x[k, c] - mode[k])
-    return x, sd, tie_shift
-
-
-@compiled
-def transform_gradient(
-    by_x: Floats,
-    x: Floats,
-    sd: Floats,
-    precision_mean: Floats,
-    prior_precision: Floats,
-    tie_coefficients: Floats,
-    by_t: Floats,
-    out: Floats,
-) -> Floats:
-    """Gradient by q into the first rows of `out`; returns that by log α without its prior."""
-    by_log_alpha = np.zeros(prior_precision.size)
-    for k in range(precision_mean.size):
-        for c in range(prior_precision.size):
-            total = by_x[k, c] - x[k, c] * prior_precision[c] - tie_coefficients[k] * by_t[c]
-            variance = sd[k, c] * sd[k, c]
-            prior_share = variance * prior_precision[c]
-            out[k, c] = total * sd[k, c]
-            by_log_alpha[c] += prior_share * (
-                total * (x[k, c] + precision_mean[k] * variance) + 1.0
-            )
-            by_log_alpha[c] += x[k, c] * x[k, c] * prior_precision[c] - 1.0
-    return by_log_alpha
-
-
-@compiled
-def log_prior_and_jacobian(x: Floats, sd: Floats, prior_precision: Floats) -> Floats:
-    """Σ log sd − ½ Σ x²/α² for each chain."""
-    total, product = np.zeros(prior_precision.size), np.ones(prior_precision.size)
-    for k in range(x.shape[0]):
-        for c in range(prior_precision.size):
-            total[c] -= x[k, c] * x[k, c] * prior_precision[c] / 2
-            product[c] *= sd[k, c]
-        # A logarithm of every sixteen sd: products of so few neither underflow nor overflow.
-        if k % 16 == 15 or k == x.shape[0] - 1:
-            for c in range(prior_precision.size):
-                total[c] += math.log(product[c])
-                product[c] = 1.0
-    return total
-
-
-@compiled
-def transform_layer(
-    q: Floats, eigenvalues: Floats, precision_mean: Floats, shift: Floats, prior_precision: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """x of a layer, its conditional mean and sd (directions, chains), shifted by other layers."""
-    x, mean, sd = np.empty(q.shape), np.empty(q.shape), np.empty(q.shape)
-    for k in range(eigenvalues.size):
-        for c in range(prior_precision.size):
-            variance = 1.0 / (eigenvalues[k] + prior_precision[c])
-            sd[k, c] = math.sqrt(variance)
-            mean[k, c] = (precision_mean[k] - shift[k, c]) * variance
-            x[k, c] = mean[k, c] + q[k, c] * sd[k, c]
-    return x, mean, sd
-
-
-@compiled
-def transform_layer_gradient(
-    by_x: Floats, x: Floats, mean: Floats, sd: Floats, prior_precision: Floats, out: Floats
-) -> tuple[Floats, Floats]:
-    """Gradient by a layer's q into `out`; returns those by its log scale and by its shift."""
-    by_scale, by_shift = np.zeros(prior_precision.size), np.empty(x.shape)
-    for k in range(x.shape[0]):
-        for c in range(prior_precision.size):
-            total = by_x[k, c] - x[k, c] * prior_precision[c]
-            variance = sd[k, c] * sd[k, c]
-            out[k, c] = total * sd[k, c]
-            by_shift[k, c] = -total * variance
-            by_scale[c] += variance * prior_precision[c] * (total * (x[k, c] + mean[k, c]) + 1.0)
-            by_scale[c] += x[k, c] * x[k, c] * prior_precision[c] - 1.0
-    return by_scale, by_shift

@@ -18,6 +18,5 @@ def answer_section(results: Results) -> Section:
 
 
 def _top_rows(results: Results) -> list[dict[str, Any]]:
-    rows = {row["item"]: row for row in item_records(item_table(results))}
-    top = [rows[item] for item in top_items(results)["item"]]
+    top = item_records(item_table(results).loc[top_items(results).index])
     return [row | {"words": probability_words(row["top_k_probability"])} for row in top]

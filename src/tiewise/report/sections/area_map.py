@@ -9,6 +9,7 @@ import pandas as pd
 
 from tiewise.geo.colours import LOW_TO_HIGH, SURE_TO_UNSURE, UNLIKELY_TO_CERTAIN, interpolate
 from tiewise.geo.svg_map import SvgMap, svg_map
+from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.map_share import map_share_sentence
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.posterior.results_folder import Results
@@ -29,6 +30,8 @@ def map_section(results: Results) -> Section | None:
     """The map, for a study of areas."""
     if results.areas is None:
         return None
+    if len(results.areas) > MANY_ITEMS:
+        return _pixel_section(results)
     drawing, table = svg_map(results.areas), item_table(results)
     values = {
         "drawing": drawing,
@@ -38,6 +41,14 @@ def map_section(results: Results) -> Section | None:
     sentence = map_share_sentence(results.tree, results.wording.nouns)
     words = (Paragraphs([sentence]),) if sentence else ()
     blocks = (Fragment("map", values), *words, PictureRow(("map-top", "map-faded")))
+    return Section("map", "Map", "Map", blocks)
+
+
+def _pixel_section(results: Results) -> Section:
+    """Maps drawn as pixels, of very many areas."""
+    sentence = map_share_sentence(results.tree, results.wording.nouns)
+    pictures = PictureRow(("map", "map-top", "map-faded"))
+    blocks = (*((Paragraphs([sentence]),) if sentence else ()), pictures)
     return Section("map", "Map", "Map", blocks)
 
 

@@ -65,5 +65,5 @@ def _rank_intervals(table: pd.DataFrame, nouns: str) -> list[str]:
         return []
     return [
         f"Places in the list are less certain than they look: for half of the {nouns} the 95 % "
-        f"interval of the rank takes in {int(span.median())} or more of {len(table)} places."
+        f"interval of the rank takes in {int(span.median()):,} or more of {len(table):,} places."
     ]

@@ -21,7 +21,7 @@ def _coverage(results: Results) -> list[tuple[str, str]]:
     """Numbers of answers, judges and pairs, and who was compared how often."""
     facts, wording, table = results.facts, results.wording, results.items
     compared, counts, size = table["comparisons"], fitted_counts(results), len(table)
-    pairs, possible = len(set(zip(counts.first, counts.second, strict=True))), _pairs_among(size)
+    pairs, possible = len(counts.first), _pairs_among(size)
     fewest = item_labels(table[compared == compared.min()], LONGEST_NAME)
     times = quantity(int(compared.min()), "time") if compared.min() else "never"
     sets = sum(len(part) > 1 for part in counts.components())

@@ -56,7 +56,13 @@ def sampling_notes(facts: Mapping[str, Any]) -> list[str]:
         notes.append(
             f"Of {facts['items']:,} items the least ESS is that of the parameters above and of "
             f"watched items: the {LEAST_COMPARED} least compared, the {EXTREMES} highest and the "
-            f"{EXTREMES} lowest, and {SPACED} along the list."
+            f"{EXTREMES} lowest, {SPACED} along the list, and whoever could be named as one of the "
+            "highest."
+        )
+    if facts.get("kept_one_of", 1) > 1:
+        notes.append(
+            f"Every figure here is of all {facts['draws']:,} draws; posterior.nc keeps one of "
+            f"{facts['kept_one_of']}."
         )
     return notes
 

@@ -3,15 +3,110 @@
   const find = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
+  // Very many items: the page lists both ends, and rows of what is searched for are made here.
+  const most = 100;
+  const searchAll = (data) => {
+    const numbers = (text, Kind) => {
+      const signs = atob(text);
+      const bytes = new Uint8Array(signs.length);
+      for (let k = 0; k < signs.length; k += 1) bytes[k] = signs.charCodeAt(k);
+      return new Kind(bytes.buffer);
+    };
+    const thousandths = Object.fromEntries(
+      ["mean", "low", "high", "sd"].map((name) => [name, numbers(data[name], Int16Array)]));
+    const first = data.first && numbers(data.first, Uint32Array);
+    const last = data.last && numbers(data.last, Uint32Array);
+    const chance = data.chance && numbers(data.chance, Uint8Array);
+    const compared = numbers(data.compared, Uint32Array);
+    const texts = data.names.map((name, k) => {
+      const others = [data.ids && data.ids[k], data.groups && data.groups[k]].filter(Boolean);
+      return plain([name, ...others].join(" "));
+    });
+    const unknown = -32768;
+    const whole = (value) => value.toLocaleString("en-GB");
+    const number = (name, k, sign) => {
+      const value = thousandths[name][k];
+      if (value === unknown) return "–";
+      const text = Math.abs(value / 1000).toFixed(2);
+      if (Number(text) === 0) return text;
+      return (value < 0 ? "−" : sign) + text;
+    };
+    const ends = find("#ends");
+    const matches = find("#matches");
+    const pattern = find("tr", ends);
+    const besides = (k) => [data.groups && data.groups[k], data.ids && data.ids[k]].filter(Boolean).join(", ");
+    const could = (k) => (first[k] < last[k] ? `could be ${whole(first[k])} to ${whole(last[k])}` : "no other");
+    const place = (value) => 60 + (60 * Math.min(Math.max(value / 1000 / data.reach, -1), 1));
+    const rowOf = (k) => {
+      const row = pattern.cloneNode(true);
+      const [low, high] = [thousandths.low[k], thousandths.high[k]];
+      row.className = low > 0 ? "above" : high < 0 ? "below" : "between";
+      const cells = [...row.cells];
+      const called = document.createElement("bdi");
+      called.textContent = data.names[k];
+      const more = document.createElement("span");
+      more.className = "besides" + (data.groups ? " below" : "");
+      more.textContent = besides(k);
+      cells[0].replaceChildren(called, " ", more);
+      if (!compared[k]) {
+        const borrowed = document.createElement("span");
+        borrowed.className = "borrowed";
+        borrowed.textContent = stored.dataset.uncompared;
+        cells[0].append(" ", borrowed);
+      }
+      cells[1].textContent = number("mean", k, "+");
+      find(".ends", cells[2]).textContent = `${number("low", k, "+")} to ${number("high", k, "+")}`;
+      find("rect", cells[2]).setAttribute("x", place(low));
+      find("rect", cells[2]).setAttribute("width", Math.max(place(high) - place(low), 0));
+      find("circle", cells[2]).setAttribute("cx", place(thousandths.mean[k]));
+      cells[3].textContent = number("sd", k, "");
+      cells[4].textContent = whole(k + 1);
+      if (first) {
+        const range = document.createElement("span");
+        range.className = "quiet";
+        range.textContent = could(k);
+        cells[4].append(" ", range);
+      }
+      if (chance) cells[5].textContent = data.chances[chance[k]];
+      cells[cells.length - 1].textContent = compared[k] ? whole(compared[k]) : "never";
+      return row;
+    };
+    const search = find("#search");
+    const count = find("#count");
+    const everybody = count.textContent;
+    const narrow = () => {
+      const words = plain(search.value).split(/\s+/).filter(Boolean);
+      const seen = [];
+      if (words.length) {
+        texts.forEach((text, k) => {
+          if (words.every((word) => text.includes(word))) seen.push(k);
+        });
+      }
+      matches.replaceChildren(...seen.slice(0, most).map(rowOf));
+      matches.hidden = !words.length;
+      ends.hidden = words.length > 0;
+      const shown = seen.length > most ? `, the highest ${most} of them here` : "";
+      count.textContent = words.length ? `${whole(seen.length)} of ${everybody}${shown}` : everybody;
+    };
+    search.addEventListener("input", narrow);
+    if (search.value) narrow();
+  };
+
   document.documentElement.classList.add("script");
   for (const part of all(".script-only")) part.hidden = false;
   for (const part of all(".no-script")) part.hidden = true;
+
+  const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+  const stored = find("#all-items");
+  if (stored) {
+    searchAll(JSON.parse(stored.textContent));
+    return;
+  }
 
   const table = find("#items");
   const body = find("tbody", table);
   const headings = all("thead th", table);
   const rows = all("tr", body);
-  const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
   // Searching: rows that do not hold every word are hidden, and the count is said aloud.
   const spoken = headings.map((heading, k) => k).filter((k) => headings[k].dataset.sort === "text");

@@ -1,0 +1,67 @@
+"""What an engine would take for many items, said before it begins and not when memory is gone."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from tiewise.errors import InputError
+from tiewise.model.bradley_terry import BradleyTerry
+
+log = logging.getLogger("tiewise")
+
+LONG = 120.0  # seconds from which on it is said how long an engine takes
+FLOPS = 4e9  # operations a second of one core in a matrix factorisation
+
+
+def memory_of_machine() -> int:
+    """Bytes of memory that the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def require_memory(model: BradleyTerry, engine: str, matrices: int) -> None:
+    """Raise InputError where so many matrices of items by items do not fit in memory."""
+    needed, there = 8 * matrices * model.size**2, memory_of_machine()
+    if needed <= 0.8 * there:
+        return
+    raise InputError(
+        f"{engine} would take about {_size(needed)} of memory for {model.size:,} items"
+        f"{_reason(model)}, and this machine has {_size(there)}; {_way_out(model, engine)}"
+    )
+
+
+def announce(engine: str, model: BradleyTerry, seconds: float) -> None:
+    """Say about how long an engine will take, where that is long."""
+    if seconds >= LONG:
+        log.warning(
+            "%s takes about %s for %s items and %s comparisons ...",
+            engine, _duration(seconds), f"{model.size:,}", f"{model.counts.comparisons:,}",
+        )  # fmt: skip
+
+
+def _reason(model: BradleyTerry) -> str:
+    """What asks for matrices of items by items."""
+    if model.terms:
+        return " with " + ", ".join(type(term).__name__ for term in model.terms)
+    kind = model.prior.to_dict()["kind"]
+    return "" if kind in ("independent", "precision") else f" with the {kind} prior"
+
+
+def _way_out(model: BradleyTerry, engine: str) -> str:
+    if model.terms:
+        return "leave these terms out, or fit fewer items"
+    if model.prior.to_dict()["kind"] in ("independent", "precision"):
+        return "use transport, which needs no such matrices"
+    return "use transport with an independent prior or a sparse precision, or fit fewer items"
+
+
+def _size(number: float) -> str:
+    """Bytes, for people."""
+    return f"{number / 1e9:,.0f} GB" if number >= 1e10 else f"{number / 1e9:.1f} GB"
+
+
+def _duration(seconds: float) -> str:
+    """Seconds, for people."""
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.0f} hours" if seconds < 72 * 3600 else f"{seconds / 86400:,.0f} days"

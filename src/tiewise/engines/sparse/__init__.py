@@ -1,0 +1,1 @@
+"""Transport without matrices of items by items: coordinates scaled item by item."""

@@ -1,0 +1,124 @@
+"""Work beside one's own, in a forked process, where that is safe; elsewhere one after the other.
+
+A forked process has everything in memory that this one has, and so costs next to nothing to start.
+It is safe only where no other thread of Python runs, which might hold a lock for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from tempfile import TemporaryFile
+from time import monotonic, sleep
+from typing import IO, TypeVar
+
+Result = TypeVar("Result")
+
+PATIENCE = 120.0  # seconds after which a process that has not ended does not count any more
+
+
+def can_fork() -> bool:
+    """Whether a second process can be forked safely, and has a core of its own."""
+    return (
+        sys.platform == "linux"
+        and threading.active_count() == 1
+        and len(os.sched_getaffinity(0)) > 1
+    )
+
+
+@contextmanager
+def beside(work: Callable[[], object]) -> Iterator[None]:
+    """Do `work`, which leaves its results in files, in a second process while the block runs.
+
+    Where there cannot be one, or it fails, the work is done in this process after the block.
+    """
+    child = _fork(work) if can_fork() else None
+    done = False
+    try:
+        yield
+        done = child is not None and _ended_well(child)
+    finally:
+        if child is not None and not done:
+            _end(child)
+    if not done:
+        work()
+
+
+def share_out(
+    jobs: Sequence[Callable[[], Result]], done: Callable[[int], None] = lambda number: None
+) -> list[Result]:
+    """The results of jobs, in their order; a second process takes some of them if it can.
+
+    Results are pickled there. `done` is called, in this process, with the number of jobs begun.
+    """
+    begun, end = os.pipe()
+    # A pipe is a queue of jobs: whoever is free reads the next byte.
+    os.write(end, bytes(range(len(jobs))))
+    os.close(end)
+    results: dict[int, Result] = {}
+    with TemporaryFile() as file:
+        try:
+            with beside(partial(_write_results, jobs, begun, file)):
+                for k in _next_jobs(begun):
+                    done(k)
+                    results[k] = jobs[k]()
+        finally:
+            os.close(begun)
+        results.update(_read_results(file))
+    return [results[k] if k in results else job() for k, job in enumerate(jobs)]
+
+
+def _next_jobs(queue: int) -> Iterator[int]:
+    while number := os.read(queue, 1):
+        yield number[0]
+
+
+def _write_results(jobs: Sequence[Callable[[], Result]], queue: int, file: IO[bytes]) -> None:
+    for k in _next_jobs(queue):
+        pickle.dump((k, jobs[k]()), file)
+        file.flush()
+
+
+def _read_results(file: IO[bytes]) -> Iterator[tuple[int, Result]]:
+    """What the other process has finished; it may have been ended in the middle of a result."""
+    file.seek(0)
+    with suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            yield pickle.load(file)
+
+
+def _fork(work: Callable[[], object]) -> int:
+    """The id of a process that does the work, says nothing, and ends with 0 if all went well."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        work()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _ended_well(child: int) -> bool:
+    deadline = monotonic() + PATIENCE
+    while monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status == 0
+        sleep(0.002)
+    return False
+
+
+def _end(child: int) -> None:
+    with suppress(ProcessLookupError, ChildProcessError):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

@@ -1,0 +1,1 @@
+"""Pictures of very many items: maps drawn as pixels."""

@@ -1,0 +1,1 @@
+"""Fits of very many items: figures from all draws, of which only some are kept."""

@@ -1,0 +1,55 @@
+"""Engines that write matrices of items by items out say what these take, and refuse too many."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+from tiewise.data.counts import Counts
+from tiewise.engines import capacity, engine_class
+from tiewise.errors import InputError
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.map_priors import Distance
+from tiewise.model.terms import Order
+from tiewise.progress import no_progress
+
+ITEMS = tuple(str(k) for k in range(2000))
+PAIRS = Counts.of(ITEMS, np.arange(1999), np.arange(1, 2000), np.ones(1999), np.zeros(1999))
+
+
+@pytest.fixture
+def small_machine(monkeypatch):
+    monkeypatch.setattr(capacity, "memory_of_machine", lambda: 100_000_000)
+
+
+@pytest.mark.usefixtures("small_machine")
+@pytest.mark.parametrize("name", ["gibbs", "metropolis", "laplace", "maximum-likelihood"])
+def test_what_does_not_fit_is_refused(name):
+    refusal = f"{name} would take about .* GB of memory for 2,000 items, .* use transport"
+    with pytest.raises(InputError, match=refusal):
+        engine_class(name)().run(BradleyTerry(PAIRS), SeedSequence(1), no_progress)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_the_term_or_the_prior_is_named():
+    transport = engine_class("transport")()
+    ordered = Counts.of(ITEMS, [0], [1], [1], [0], ordered=True)
+    with pytest.raises(InputError, match="2,000 items with Order, .* leave these terms out"):
+        transport.run(BradleyTerry(ordered, terms=(Order(),)), SeedSequence(1), no_progress)
+    places = np.random.default_rng(2).uniform(size=(2000, 2))
+    near = BradleyTerry(PAIRS, Distance(places, ITEMS))
+    with pytest.raises(InputError, match="with the distance prior, .* an independent prior"):
+        transport.run(near, SeedSequence(1), no_progress)
+
+
+def test_long_runs_are_announced(caplog):
+    model = BradleyTerry(PAIRS)
+    with caplog.at_level(logging.WARNING, "tiewise"):
+        capacity.announce("gibbs", model, 60.0)
+        assert not caplog.records
+        for seconds, words in [(600, "10 minutes"), (4 * 3600, "4 hours"), (9e6, "104 days")]:
+            capacity.announce("gibbs", model, seconds)
+            assert f"gibbs takes about {words} for 2,000 items" in caplog.records[-1].getMessage()

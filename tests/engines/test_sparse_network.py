@@ -1,0 +1,122 @@
+"""The network prior without matrices of items by items, against dense and exact ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+from support.everyday import everyday
+from support.quadrature_cases import CASES, assert_quadrature_means
+from support.reference_formulas import (
+    DIFFERENCE,
+    assert_normal_scores,
+    derivative,
+    monte_carlo_error,
+)
+from tiewise.engines.base import Draws
+from tiewise.engines.preconditioners.mixture_preconditioner import build_mixture_preconditioner
+from tiewise.engines.sparse import choice
+from tiewise.engines.sparse.network_preconditioner import (
+    NetworkPreconditioner,
+    build_network_preconditioner,
+)
+from tiewise.engines.transport import Transport
+from tiewise.geo.graph import Graph
+from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.map_priors import Network
+from tiewise.model.scalar_priors import Fixed
+from tiewise.model.simulate import Truth, simulate_counts
+from tiewise.progress import no_progress
+
+OPTIONS = {
+    "share inferred": (None, {}),
+    "share inferred, variance fixed": (None, {"variance": Fixed(1.3), "tie": Fixed(0.4)}),
+    "share 1": (1.0, {}),
+    "share held": (0.6, {"tie": None}),
+}
+
+
+@pytest.fixture
+def always_sparse(monkeypatch):
+    """Models of any size are sampled as those of very many items are."""
+    monkeypatch.setattr(choice, "DENSE_AREAS", 0)
+
+
+def town(name: str, rows: int = 4, columns: int = 5, number: int = 300) -> BradleyTerry:
+    """Areas on a grid, their answers simulated from a map that matters."""
+    share, options = OPTIONS[name]
+    graph, rng = Graph.grid(rows, columns), np.random.default_rng(2)
+    factor = Network(graph, share=0.7).factor(rows * columns)
+    tie = 0.0 if "tie" in options and options["tie"] is None else 0.3
+    truth = Truth(graph.items, factor @ rng.normal(size=factor.shape[1]), tie, 1.0)
+    return BradleyTerry(simulate_counts(truth, number, rng), Network(graph, share=share), **options)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_gradient_is_the_derivative_of_the_density(name):
+    preconditioner = build_network_preconditioner(town(name))
+    points = np.random.default_rng(2).normal(size=(preconditioner.dimensions, 2))
+    ours = preconditioner.gradient(points)
+    for k, point in enumerate(points.T):
+        differences = derivative(lambda q: preconditioner.log_density(q[:, None])[0], point)
+        assert np.allclose(ours[:, k], differences, rtol=0, atol=100 * DIFFERENCE)
+
+
+@pytest.mark.parametrize("name", ["share inferred", "share 1"])
+def test_coordinates_are_nearly_standard_normal_at_the_centre(name):
+    """Even in the direction of the common level, of which no comparison speaks."""
+    preconditioner = build_network_preconditioner(town(name, number=600))
+    steps = 1e-4 * np.eye(preconditioner.dimensions)
+    hessian = (preconditioner.gradient(-steps) - preconditioner.gradient(steps)) / 2e-4
+    assert np.allclose(hessian, hessian.T, rtol=0, atol=1e-5)
+    low, *_, high = np.linalg.eigvalsh(hessian)
+    assert low > 0.2
+    assert high < 4.0
+
+
+def test_centre_is_that_of_the_dense_preconditioner():
+    model = town("share inferred", 8, 10, 2000)
+    ours, dense = build_network_preconditioner(model), build_mixture_preconditioner(model)
+    quality = dense.parameters(np.zeros((dense.dimensions, 1))).quality[:, 0]
+    mine = ours.mean_quality - ours.mean_quality.mean()
+    assert np.abs(mine - quality + quality.mean()).max() < 0.15
+    assert isinstance(ours, NetworkPreconditioner)
+
+
+LANES = [name for name, case in CASES.items() if isinstance(case[1], Network)]
+
+
+@pytest.mark.usefixtures("always_sparse")
+@pytest.mark.parametrize("name", everyday(LANES, "network"))
+def test_means_are_those_of_the_integral(name):
+    assert_quadrature_means(name, Transport(draws=4000, chains=8))
+
+
+def table(draws: Draws) -> np.ndarray:
+    """Centred qualities, δ, α² and ρ: (chains, draws, parameters)."""
+    own = draws.centred()
+    scales = np.stack([own.tie, own.variance, own.terms["share"]], axis=-1)
+    return np.concatenate([own.quality, scales], axis=-1)
+
+
+@pytest.mark.slow
+def test_sparse_and_dense_agree_on_a_map(monkeypatch):
+    model = town("share inferred", 10, 12, 3000)
+    dense = table(Transport(draws=4000).run(model, SeedSequence(3), no_progress))
+    monkeypatch.setattr(choice, "DENSE_AREAS", 0)
+    ours = table(Transport(draws=12_000).run(model, SeedSequence(4), no_progress))
+    error = np.hypot(monte_carlo_error(dense), monte_carlo_error(ours))
+    assert_normal_scores((dense.mean(axis=(0, 1)) - ours.mean(axis=(0, 1))) / error)
+    assert np.allclose(ours.std(axis=(0, 1)), dense.std(axis=(0, 1)), rtol=0.2)
+
+
+def test_maps_of_many_areas_need_no_matrix(monkeypatch):
+    model = town("share inferred", 10, 10, 800)
+    monkeypatch.setattr(choice, "DENSE_AREAS", 0)
+    monkeypatch.delattr(Network, "correlation")
+    monkeypatch.setattr(Network, "factor", None)
+    engine = Transport(draws=16, chains=8)
+    one, two = (engine.run(model, SeedSequence(3), no_progress) for _ in range(2))
+    assert one.quality.tobytes() == two.quality.tobytes()
+    assert ((one.terms["share"] > 0) & (one.terms["share"] < 1)).all()
