@@ -125,7 +125,7 @@ def test_every_row_of_the_list_is_a_row_of_items_csv(study, page):
         assert value(position, row["rank_q97.5"], "data-high")
         assert seen(position.text).split()[0] == f"{positions[seen(row['item'])]}"
         if row["rank_q2.5"] != row["rank_q97.5"]:
-            ends = f"could be {row['rank_q2.5']} to {row['rank_q97.5']}"
+            ends = f"could be {int(row['rank_q2.5']):,} to {int(row['rank_q97.5']):,}"
             assert seen(position.text).endswith(ends) or len(rows) == 1
         assert value(others[-1], row["comparisons"])
         if seldom["top_k_probability"]:
