@@ -57,6 +57,16 @@ class UnconstrainedTie:
         """Second derivative of `log_density`."""
         return self.prior.second_derivative(tie)
 
+    def log_density_at(self, t: Floats) -> Floats:
+        """Log density of t, up to a constant."""
+        at = self.constrain(t)
+        return self.log_density(at.tie) + at.log_jacobian
+
+    def slope_at(self, t: Floats, by_tie: Floats) -> Floats:
+        """Derivative by t of `log_density_at` and of whatever has the derivative `by_tie` by δ."""
+        at = self.constrain(t)
+        return (by_tie + self.derivative(at.tie)) * at.by_t + at.log_jacobian_by_t
+
     def unconstrain(self, tie: float) -> float:
         """The point t of the line for δ."""
         above = tie - self.low

@@ -227,8 +227,7 @@ class MixturePreconditioner:
             if self.variance_prior is not None:
                 total += self.variance_prior.log_density(at.log_alpha) + np.log(at.sd)
             if self.tie_prior is not None:
-                tie = self.tie_prior.constrain(parameters.unconstrained_tie)
-                total += self.tie_prior.log_density(tie.tie) + tie.log_jacobian
+                total += self.tie_prior.log_density_at(parameters.unconstrained_tie)
         return np.where(np.isfinite(total), total, -np.inf)
 
     def gradient(self, q: Floats) -> Floats:
@@ -245,9 +244,7 @@ class MixturePreconditioner:
         by_quality, by_tie = self.model.gradient(quality, parameters.tie)
         by_t = np.zeros_like(by_tie)
         if self.tie_prior is not None:
-            tie = self.tie_prior.constrain(parameters.unconstrained_tie)
-            by_t = (by_tie + self.tie_prior.derivative(tie.tie)) * tie.by_t
-            by_t += tie.log_jacobian_by_t
+            by_t = self.tie_prior.slope_at(parameters.unconstrained_tie, by_tie)
             out[-1] = by_t * self.tie_line.sd
         share = share_of(at.tau)
         by_z = self._transposed(self.vectors, 1, by_quality)

@@ -174,8 +174,7 @@ class ConditionalPosterior:
             y = point[: self.rank]
             total -= float(y @ self._times_precision(y)) * np.exp(-2 * log_alpha) / 2
             if self.tie_prior is not None:
-                at = self.tie_prior.constrain(point[-1:])
-                total += float((self.tie_prior.log_density(at.tie) + at.log_jacobian)[0])
+                total += float(self.tie_prior.log_density_at(point[-1:])[0])
         return total if np.isfinite(total) else -np.inf
 
     def gradient(self, point: Floats, log_alpha: float) -> Floats:
@@ -187,9 +186,7 @@ class ConditionalPosterior:
         by_y: Floats = self.pullback(by_quality[:, 0]) - prior_precision * self._times_precision(y)
         if self.tie_prior is None:
             return by_y
-        at = self.tie_prior.constrain(point[-1:])
-        by_t = (by_tie + self.tie_prior.derivative(at.tie)) * at.by_t + at.log_jacobian_by_t
-        return np.append(by_y, by_t)
+        return np.append(by_y, self.tie_prior.slope_at(point[-1:], by_tie))
 
     def negative_hessian(self, point: Floats, log_alpha: float) -> Floats:
         """Minus the second derivatives of `log_density`."""

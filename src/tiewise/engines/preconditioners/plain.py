@@ -175,8 +175,7 @@ class PlainPreconditioner:
             if self.variance_prior is not None:
                 total += self.variance_prior.log_density(log_alpha)
             if self.tie_prior is not None:
-                at = self.tie_prior.constrain(t)
-                total += self.tie_prior.log_density(at.tie) + at.log_jacobian
+                total += self.tie_prior.log_density_at(t)
         return np.where(np.isfinite(total), total, -np.inf)
 
     def gradient(self, q: Floats) -> Floats:
@@ -192,9 +191,7 @@ class PlainPreconditioner:
         by_quality, by_tie = self.model.gradient(quality, tie)
         by_t = np.zeros_like(by_tie)
         if self.tie_prior is not None:
-            at = self.tie_prior.constrain(t)
-            by_t = (by_tie + self.tie_prior.derivative(at.tie)) * at.by_t
-            by_t += at.log_jacobian_by_t
+            by_t = self.tie_prior.slope_at(t, by_tie)
             out[-1] = by_t * self.tie_sd
         basis = self.basis if self.basis_single is None else self.basis_single
         by_x = basis.T @ by_quality

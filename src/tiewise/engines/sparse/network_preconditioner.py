@@ -119,8 +119,7 @@ class NetworkPreconditioner:
             if self.share_inferred:
                 total += log_share_prior(tau)
             if self.tie_prior is not None:
-                at = self.tie_prior.constrain(t)
-                total += self.tie_prior.log_density(at.tie) + at.log_jacobian
+                total += self.tie_prior.log_density_at(t)
         return np.where(np.isfinite(total), total, -np.inf)
 
     def gradient(self, q: Floats) -> Floats:
@@ -134,8 +133,7 @@ class NetworkPreconditioner:
         by = self.likelihood.gradient(LikelihoodArguments.plain(quality, tie))
         by_quality = by.quality
         if self.tie_prior is not None:
-            own, at = centre.quadratic.likelihood, self.tie_prior.constrain(t)
-            by_t = (by.tie[0] + self.tie_prior.derivative(at.tie)) * at.by_t + at.log_jacobian_by_t
+            own, by_t = centre.quadratic.likelihood, self.tie_prior.slope_at(t, by.tie[0])
             out[-1] = by_t * own.own**-0.5
             by_quality = by_quality - np.multiply.outer(own.cross / own.own, by_t)
         one, two = _roots(log_alpha, tau)

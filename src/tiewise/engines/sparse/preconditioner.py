@@ -121,8 +121,7 @@ class DiagonalPreconditioner:
             if self.variance_prior is not None:
                 total += self.variance_prior.log_density(log_alpha)
             if self.tie_prior is not None:
-                at = self.tie_prior.constrain(t)
-                total += self.tie_prior.log_density(at.tie) + at.log_jacobian
+                total += self.tie_prior.log_density_at(t)
         return np.where(np.isfinite(total), total, -np.inf)
 
     def gradient(self, q: Floats) -> Floats:
@@ -136,8 +135,7 @@ class DiagonalPreconditioner:
         by = self.likelihood.gradient(LikelihoodArguments.plain(x, tie))
         by_t = np.zeros_like(tie)
         if self.tie_prior is not None:
-            at = self.tie_prior.constrain(t)
-            by_t = (by.tie[0] + self.tie_prior.derivative(at.tie)) * at.by_t + at.log_jacobian_by_t
+            by_t = self.tie_prior.slope_at(t, by.tie[0])
             out[-1] = by_t * self.tie_sd
         by_log_alpha = transform_diagonal_gradient(
             by.quality, x, self.precision.product(x), self.centre.quality, self.mean_slope,

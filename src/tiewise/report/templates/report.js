@@ -82,10 +82,14 @@
           if (words.every((word) => text.includes(word))) seen.push(k);
         });
       }
-      matches.replaceChildren(...seen.slice(0, most).map(rowOf));
+      // Who types a whole name or id means that one, however many others hold it, too.
+      const typed = words.join(" ");
+      const exact = (k) => [data.names[k], data.ids && data.ids[k]].some((own) => own && plain(own) === typed);
+      const inOrder = [...seen.filter(exact), ...seen.filter((k) => !exact(k))];
+      matches.replaceChildren(...inOrder.slice(0, most).map(rowOf));
       matches.hidden = !words.length;
       ends.hidden = words.length > 0;
-      const shown = seen.length > most ? `, the highest ${most} of them here` : "";
+      const shown = seen.length > most ? `, ${most} of them here` : "";
       count.textContent = words.length ? `${whole(seen.length)} of ${everybody}${shown}` : everybody;
     };
     search.addEventListener("input", narrow);
