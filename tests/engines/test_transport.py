@@ -229,8 +229,8 @@ def test_the_density_that_decides_is_in_double_precision(village, monkeypatch):
 
 def unsuitable() -> BradleyTerry:
     """Neither ties nor circles, and a prior that hardly bounds α²."""
-    items = tuple("abcdef")
-    counts = Counts.of(items, [0, 1, 2, 3, 4], [1, 2, 3, 4, 5], [9] * 5, [0] * 5)
+    items = tuple("abcdefghijkl")
+    counts = Counts.of(items, np.arange(11), np.arange(1, 12), [9] * 11, [0] * 11)
     return BradleyTerry(counts, **PAPER)
 
 

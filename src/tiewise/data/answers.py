@@ -137,6 +137,48 @@ class AnswerScale:
         """Minus its second derivative by δ."""
         return np.asarray(times / np.sinh(np.minimum(tie, 300.0)) ** 2)
 
+    # The factor of an answer between two cuts on one side, `step` apart, is 1 − e^{−step}.
+
+    def log_step_factor(self, step: ArrayLike) -> Floats:
+        """Logarithm of the factor of an answer between cuts `step` apart."""
+        return np.asarray(np.log(-np.expm1(-np.asarray(step))))
+
+    def log_step_factor_slope(self, step: ArrayLike) -> Floats:
+        """Its derivative."""
+        return np.asarray(1 / np.expm1(np.asarray(step)))
+
+    def log_step_factor_curvature(self, step: ArrayLike) -> Floats:
+        """Minus its second derivative."""
+        return np.asarray(0.25 / np.sinh(np.minimum(step, 600.0) / 2) ** 2)
+
 
 CHOOSE = AnswerScale.of(ties=False, skips=True)
 CHOOSE_OR_TIE = AnswerScale.of(ties=True, skips=True)
+
+
+def grade_probabilities(gap: ArrayLike, cuts: Floats) -> Floats:
+    """Probabilities of graded answers (grades, ...), from all for the first to all for the second.
+
+    `cuts` (levels, ...) begin with δ, which is 0 where "about equal" is not offered: its grade in
+    the middle then has probability 0. They have the shape of `gap` after their first axis.
+    """
+    gap = np.asarray(gap, np.float64)
+    # One success above the lower cut and one below the upper, times a factor of the cuts.
+    above = np.stack([sigmoid(gap - cut) for cut in cuts])
+    below = np.stack([sigmoid(-gap - cut) for cut in cuts])
+    steps = -np.expm1(-np.diff(cuts, axis=0))
+    first, second = above[-1:], below[-1:]
+    if len(cuts) > 1:
+        inner = [
+            own[:-1] * sigmoid(cuts[1:] - side * gap) * steps
+            for own, side in ((above, 1), (below, -1))
+        ]
+        first = np.concatenate([first, inner[0][::-1]])
+        second = np.concatenate([inner[1], second])
+    tied = -np.expm1(-2 * cuts[:1]) * sigmoid(cuts[:1] - gap) * sigmoid(cuts[:1] + gap)
+    return np.concatenate([first, tied, second])
+
+
+def sigmoid(x: Floats) -> Floats:
+    """1 / (1 + e^{−x}), for any x."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))

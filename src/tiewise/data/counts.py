@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,9 @@ class Counts:
     One row per pair and stratum, in a canonical order: `first` and `second` are positions in
     `items`, `stratum` a position in `strata`. Unless the rows are `ordered` (the side on which
     an item was shown matters), `first < second`. Build with `Counts.of`, which sorts and sums.
+
+    Of graded answers `strengths` (rows, 2, levels) says how often the first, and the second, was
+    chosen how strongly, the weakest first; it is None where there is one way to choose.
     """
 
     items: tuple[str, ...]
@@ -46,6 +49,7 @@ class Counts:
     skips: int = 0
     judges: frozenset[str] | None = None
     ordered: bool = field(default=False, kw_only=True)
+    strengths: Integers | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(
@@ -62,6 +66,7 @@ class Counts:
         skips: int = 0,
         judges: frozenset[str] | None = None,
         ordered: bool = False,
+        strengths: ArrayLike | None = None,
     ) -> Counts:
         """Counts from rows in any order and orientation; rows of one pair are added up."""
         one, two = np.asarray(first, np.int64), np.asarray(second, np.int64)
@@ -81,10 +86,26 @@ class Counts:
         compared = sums[0] + sums[1] + sums[2] > 0
         keys = [np.asarray(k, np.int64) for k in np.unravel_index(code[compared], shape)]
         wins_low, wins_high, tied = (s[compared] for s in sums)
+        graded = None
+        if strengths is not None:
+            own = _checked_strengths(strengths, wins_one, wins_two)
+            own = np.where(turn[:, None, None], own[:, ::-1], own)
+            columns = own.reshape(len(own), -1).T
+            summed = np.stack([_sum_by(row, v, len(code))[compared] for v in columns], axis=1)
+            graded = summed.reshape(-1, *own.shape[1:])
         return cls(
             tuple(items), keys[0], keys[1], wins_low, wins_high, tied, keys[2], tuple(strata),
-            skips, judges, ordered=ordered,
+            skips, judges, ordered=ordered, strengths=graded,
         )  # fmt: skip
+
+    @property
+    def levels(self) -> int:
+        """How many ways there are to choose an item, from weakly to strongly."""
+        return 1 if self.strengths is None else self.strengths.shape[2]
+
+    def ungraded(self) -> Counts:
+        """The same counts, however strongly an item was chosen."""
+        return replace(self, strengths=None)
 
     def over(self, items: Sequence[str]) -> Counts:
         """The same counts with `items` as the items, in that order; all of ours must be there."""
@@ -99,13 +120,18 @@ class Counts:
         return Counts.of(
             items, move[self.first], move[self.second], self.wins_first, self.wins_second,
             self.ties, stratum=self.stratum, strata=self.strata, skips=self.skips,
-            judges=self.judges, ordered=self.ordered,
+            judges=self.judges, ordered=self.ordered, strengths=self.strengths,
         )  # fmt: skip
 
     def __add__(self, other: Counts) -> Counts:
         """Both together, over the items and strata of either."""
         if self.ordered != other.ordered:
             raise InputError("ordered and unordered counts cannot be added; count both alike")
+        if self.levels != other.levels:
+            raise InputError(
+                f"answers of {self.levels} and of {other.levels} strengths cannot be added; "
+                "leave the strengths out (ungraded())"
+            )
         items = natural_order((*self.items, *other.items))
         strata = natural_order((*self.strata, *other.strata))
         a, b = self.over(items), other.over(items)
@@ -120,13 +146,14 @@ class Counts:
             skips=self.skips + other.skips,
             judges=(self.judges or frozenset()) | (other.judges or frozenset()) if known else None,
             ordered=self.ordered,
+            strengths=_joined(a.strengths, b.strengths),
         )
 
     def pooled(self) -> Counts:
         """The same counts with all strata in one."""
         return Counts.of(
             self.items, self.first, self.second, self.wins_first, self.wins_second, self.ties,
-            skips=self.skips, judges=self.judges, ordered=self.ordered,
+            skips=self.skips, judges=self.judges, ordered=self.ordered, strengths=self.strengths,
         )  # fmt: skip
 
     def within(self, strata: Sequence[str]) -> Counts:
@@ -138,6 +165,7 @@ class Counts:
         return Counts.of(
             self.items, *columns, stratum=move[self.stratum[inside]], strata=strata,
             skips=self.skips, judges=self.judges, ordered=self.ordered,
+            strengths=None if self.strengths is None else self.strengths[inside],
         )  # fmt: skip
 
     def without_ties(self) -> Counts:
@@ -145,7 +173,7 @@ class Counts:
         return Counts.of(
             self.items, self.first, self.second, self.wins_first, self.wins_second,
             stratum=self.stratum, strata=self.strata, skips=self.skips, judges=self.judges,
-            ordered=self.ordered,
+            ordered=self.ordered, strengths=self.strengths,
         )  # fmt: skip
 
     @property
@@ -190,6 +218,8 @@ class Counts:
         text = hashlib.sha256("\x1f".join((*self.items, "\x1e", *self.strata)).encode())
         for column in COLUMNS:
             text.update(getattr(self, column).astype("<i8").tobytes())
+        if self.strengths is not None:
+            text.update(self.strengths.astype("<i8").tobytes())
         return text.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -211,6 +241,24 @@ class Counts:
 def _sum_by(row: Integers, values: Integers, size: int) -> Integers:
     # Integer weights below 2**53 are exact in the doubles that bincount returns.
     return np.bincount(row, weights=values, minlength=size).astype(np.int64)
+
+
+def _checked_strengths(
+    strengths: ArrayLike, wins_first: Integers, wins_second: Integers
+) -> Integers:
+    """Strengths (rows, 2, levels) that add up to the choices."""
+    out = np.asarray(strengths, np.int64)
+    sums = out.sum(axis=2) if out.ndim == 3 else np.empty(0)
+    if sums.shape != (len(wins_first), 2) or (sums != np.c_[wins_first, wins_second]).any():
+        raise InputError(
+            "strengths do not add up to how often each item was chosen; give an array "
+            "(rows, 2, levels) that does"
+        )
+    return out
+
+
+def _joined(one: Integers | None, two: Integers | None) -> Integers | None:
+    return None if one is None or two is None else np.concatenate([one, two])
 
 
 def _refuse_impossible(

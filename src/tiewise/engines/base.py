@@ -141,10 +141,15 @@ class EngineUnsuitable(Exception):
 
 
 def refuse_terms(model: BradleyTerry, engine: Engine) -> None:
-    """Raise InputError if the model has terms, for engines that support the plain model only."""
+    """Raise InputError if the model has terms or grades, for engines of the plain model only."""
     if model.terms:
         kinds = ", ".join(type(term).__name__ for term in model.terms)
         raise InputError(
             f"{engine.name} cannot explore a model with {kinds}; leave the engine out, or use "
             "transport"
+        )
+    if model.steps:
+        raise InputError(
+            f"{engine.name} does not know graded answers; leave the engine out, use transport, or "
+            "leave the grades out"
         )

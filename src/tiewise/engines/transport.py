@@ -129,13 +129,13 @@ class Transport:
         if prefers_sparse(model):
             return build_sparse_preconditioner(model, self.start)
         require_memory(model, self.name, matrices=8)
-        if model.terms:
+        if model.terms or model.steps:
             return build_hierarchical_preconditioner(model)
         return plain_or_mixture(model, None if isinstance(self.start, SparseCentre) else self.start)
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
         """The engine for models on which this one's acceptance is too low."""
-        if model.terms:
+        if model.terms or model.steps:
             return PatientTransport(draws=self.draws)
         gibbs: Engine = engine_class("gibbs")(draws=self.draws)
         return gibbs
@@ -150,7 +150,7 @@ class PatientTransport(Transport):
     warmup = PATIENT_WARMUP
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
-        return None if model.terms else super()._fallback(model)
+        return None if model.terms or model.steps else super()._fallback(model)
 
 
 @dataclass
@@ -223,7 +223,7 @@ def _start(preconditioner: Preconditioner, rng: Generator) -> Floats:
     shrinking, deficit = q, MAX_START_DEFICIT
     if isinstance(preconditioner, SparsePreconditioner):
         # A diagonal leaves every item somewhat off N(0, I), and few coordinates are wide.
-        shrinking, deficit = q[:rank], deficit + np.sqrt(rank)
+        shrinking, deficit = q[preconditioner.uncertain_rows], deficit + np.sqrt(rank)
     for _ in range(20):
         excess = preconditioner.log_density(q)[0] + (q**2).sum() / 2
         if excess > at_mode[0] - deficit:

@@ -16,6 +16,7 @@ from tiewise.model.likelihood import Likelihood, LikelihoodArguments, PlainHessi
 from tiewise.model.map_priors import Mixture
 from tiewise.model.quality_priors import Independent, QualityPrior
 from tiewise.model.scalar_priors import (
+    DEFAULT_STEP,
     DEFAULT_TIE,
     DEFAULT_VARIANCE,
     Fixed,
@@ -36,15 +37,17 @@ class BradleyTerry:
     """Counts of judgements, and the priors and terms of the model for them.
 
     Higher quality means chosen more often. `tie=None` is the model without ties (δ = 0); `Fixed`
-    holds α² or δ at a value. Every item of the prior is in the model, compared or not. `terms` add
-    what else there is: covariates, order, groups and sharpness of judges, and their thresholds;
-    `covariates=table, formula="a + log(b)"` is short for the first of these.
+    holds α² or δ at a value. Every item of the prior is in the model, compared or not. Of graded
+    answers `step` is the prior of each step from one cut to the next, or there is one for each.
+    `terms` add what else there is: covariates, order, groups and sharpness of judges, and their
+    thresholds; `covariates=table, formula="a + log(b)"` is short for the first of these.
     """
 
     counts: Counts
     prior: QualityPrior = field(default_factory=Independent)
     variance: VariancePrior | Fixed = field(default=DEFAULT_VARIANCE, kw_only=True)
     tie: TiePrior | Fixed | None = field(default=DEFAULT_TIE, kw_only=True)
+    step: TiePrior | tuple[TiePrior, ...] = field(default=DEFAULT_STEP, kw_only=True)
     terms: tuple[Term, ...] = field(default=(), kw_only=True)
     covariates: InitVar[object] = field(default=None, kw_only=True)
     formula: InitVar[str | None] = field(default=None, kw_only=True)
@@ -56,6 +59,8 @@ class BradleyTerry:
             raise InputError(f"a comparison needs two items, and there are {len(self.items)}")
         require_variance_prior(self.variance)
         require_tie_prior(self.tie)
+        for prior in self.steps:
+            require_tie_prior(prior)
         if isinstance(self.variance, Fixed) and self.variance.value <= 0:
             raise InputError("a fixed variance must be positive: at 0 all qualities are equal")
         if self.fixed_tie == 0 and self.counts.total_ties:
@@ -73,7 +78,7 @@ class BradleyTerry:
         short = () if formula is None else (Covariates(covariates, formula),)
         object.__setattr__(self, "terms", (*self.terms, *short))
         design = self.design
-        if design.thresholds is not None and self.fixed_tie == 0:
+        if design.thresholds is not None and self.fixed_tie == 0 and not self.steps:
             raise InputError("Thresholds are those of ties, and this model has none; leave it out")
         own = None if design.groups is None else design.groups.prior
         if own is not None and own.items is not None and own.items != self.items:
@@ -97,6 +102,18 @@ class BradleyTerry:
         if self.tie is None:
             return 0.0
         return self.tie.value if isinstance(self.tie, Fixed) else None
+
+    @property
+    def steps(self) -> tuple[TiePrior, ...]:
+        """Priors of the steps between the cuts of graded answers; none where there is one cut."""
+        number = self.counts.levels - 1
+        own = self.step if isinstance(self.step, tuple) else (self.step,) * number
+        if len(own) != number:
+            raise InputError(
+                f"{len(own)} priors of steps came, and the answers have {number}; give one for "
+                "each, or one for all"
+            )
+        return own
 
     @property
     def fixed_variance(self) -> float | None:
@@ -163,5 +180,7 @@ class BradleyTerry:
             "variance": prior_to_dict(self.variance),
             "tie": None if self.tie is None else prior_to_dict(self.tie),
         }
+        if self.steps:
+            facts["step"] = [prior_to_dict(prior) for prior in self.steps]
         terms = [term.to_dict() for term in self.terms]
         return facts | ({"terms": terms} if terms else {})

@@ -3,6 +3,10 @@
 Qualities are those of every group of judges, one group after the other. Where strata differ, each
 has a shift, a sharpness and a threshold of its own. The plain model is the case of one group and
 one stratum, for which `kernels` has faster loops; `strata_kernels` has those of the general case.
+
+Graded answers have cuts 0 ≤ c₁ < c₂ < …, whose steps δ = c₁, c₂ − c₁, … are the thresholds here. An
+answer between two cuts is one success above the lower and one below the upper, so that every cut
+is a threshold of rows of its own, and with a minus where it is an upper one (docs/grades.md).
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.data.answers import CHOOSE_OR_TIE, AnswerScale
+from tiewise.data.answers import CHOOSE_OR_TIE, AnswerScale, sigmoid
 from tiewise.data.counts import Counts
 from tiewise.model import kernels, strata_kernels
 
@@ -26,7 +30,8 @@ Pairs = tuple[Integers, Integers, NDArray[Any], NDArray[Any]]
 class LikelihoodArguments(NamedTuple):
     """The arguments of the likelihood, or its derivatives by them; each has a column per chain.
 
-    Qualities (groups · items); shift, logarithm of sharpness, and threshold of each stratum.
+    Qualities (groups · items); shift, logarithm of sharpness, and threshold of each stratum. Of
+    graded answers `tie` has a row per step and stratum, δ of all strata first.
     """
 
     quality: Floats
@@ -82,7 +87,7 @@ class StrataHessian(NamedTuple):
     """Minus the second derivatives at a point: those between a stratum's three, and with qualities.
 
     The latter are matrices (strata, groups · items). `laplacians` are those between qualities,
-    group by group.
+    group by group. Those by thresholds have the steps of graded answers in front.
     """
 
     laplacians: Floats
@@ -102,7 +107,9 @@ class Likelihood:
     """Directed successes of pairs within groups and strata, row by row; sorted where stratified.
 
     A tie is one success each way, times a factor of its stratum's threshold alone, which the
-    answer scale knows; `ties` counts them by stratum.
+    answer scale knows; `ties` counts them by stratum. Of graded answers every cut has rows of its
+    own, `stratum` is that of cut and stratum together, and `steps` (steps, strata) counts the
+    answers between each cut and the next.
     """
 
     items: int
@@ -115,6 +122,7 @@ class Likelihood:
     ties: Floats
     stratified: bool
     scale: AnswerScale = CHOOSE_OR_TIE
+    steps: Floats | None = None
 
     @classmethod
     def plain(cls, counts: Counts) -> Likelihood:
@@ -136,18 +144,52 @@ class Likelihood:
             counts.wins_first, counts.wins_second, counts.ties,
             stratum=counts.stratum if stratified else None,
             strata=counts.strata if stratified else ("all",),
-            ordered=counts.ordered,
+            ordered=counts.ordered, strengths=counts.strengths,
         )  # fmt: skip
-        order = np.argsort(pooled.stratum, kind="stable")
-        over_second, over_first = (part[order].astype(float) for part in pooled.successes())
-        ties = np.bincount(pooled.stratum, pooled.ties, len(pooled.strata)).astype(float)
-        first, second, stratum = pooled.first[order], pooled.second[order], pooled.stratum[order]
-        return cls(size, groups, first, second, stratum, over_second, over_first, ties, stratified)
+        strata, steps = len(pooled.strata), None
+        ties = np.bincount(pooled.stratum, pooled.ties, strata).astype(float)
+        rows: tuple[Integers, ...] = (
+            pooled.first, pooled.second, pooled.stratum, *pooled.successes(),
+        )  # fmt: skip
+        if pooled.strengths is not None:
+            rows = _rows_by_cut(pooled)
+            between = pooled.strengths[:, :, :-1].sum(axis=1).T
+            steps = np.array([np.bincount(pooled.stratum, own, strata) for own in between], float)
+        order = np.argsort(rows[2], kind="stable")
+        first, second, stratum, over_second, over_first = (part[order] for part in rows)
+        return cls(
+            size, groups, first, second, stratum, over_second.astype(float),
+            over_first.astype(float), ties, stratified, steps=steps,
+        )  # fmt: skip
 
     @property
     def strata(self) -> int:
         """Number of strata with effects of their own; 1 where none has."""
         return len(self.ties)
+
+    @property
+    def levels(self) -> int:
+        """Number of thresholds of a stratum: δ, and the steps from there to further cuts."""
+        return 1 if self.steps is None else 1 + len(self.steps)
+
+    @cached_property
+    def cut_signs(self) -> Floats:
+        """From steps to the thresholds of rows (cuts, steps): lower cuts, then minus upper ones."""
+        lower = np.tri(self.levels)
+        return np.concatenate([lower, -lower[1:]])
+
+    def _by_cut(self, at: LikelihoodArguments) -> tuple[Floats, Floats, Floats, Floats]:
+        """The arguments for rows by cut: thresholds from steps, sharpness for its logarithm."""
+        sharpness = np.exp(at.log_sharpness)
+        if self.steps is None:
+            return at.quality, at.shift, sharpness, at.tie
+        tie = np.tensordot(self.cut_signs, self._by_step(at.tie), 1)
+        shift, sharpness = (np.tile(own, (len(tie), 1)) for own in (at.shift, sharpness))
+        return at.quality, shift, sharpness, tie.reshape(-1, tie.shape[-1])
+
+    def _by_step(self, tie: Floats) -> Floats:
+        """Thresholds as (steps, strata, ...)."""
+        return tie.reshape(self.levels, self.strata, *tie.shape[1:])
 
     @property
     def pairs(self) -> Pairs:
@@ -168,31 +210,62 @@ class Likelihood:
 
     def log_likelihood(self, at: LikelihoodArguments) -> Floats:
         """Log likelihood of each chain."""
-        with np.errstate(all="ignore"):
-            factor = self.ties @ np.where(self._tied, self.scale.log_factor(at.tie), 0.0)
-        if not self.stratified:
+        factor = self._log_factor(at.tie)
+        if not self.stratified and self.steps is None:
             value = kernels.pair_log_likelihood(*self.pairs, at.quality, at.tie[0])
         else:
-            value = strata_kernels.stratum_log_likelihood(*self.rows, *_with_sharpness(at))
+            value = strata_kernels.stratum_log_likelihood(*self.rows, *self._by_cut(at))
         return np.asarray(value + factor)
+
+    def _log_factor(self, tie: Floats) -> Floats:
+        """Logarithm of the factor that thresholds alone have in each chain."""
+        own = tie[: self.strata]
+        with np.errstate(all="ignore"):
+            factor = self.ties @ np.where(self._tied, self.scale.log_factor(own), 0.0)
+            if self.steps is not None:
+                steps = self._by_step(tie)[1:]
+                log = np.where(self.steps[..., None] > 0, self.scale.log_step_factor(steps), 0.0)
+                factor = factor + np.einsum("sj,sjc->c", self.steps, log)
+        return np.asarray(factor)
+
+    def _factor_slope(self, tie: Floats) -> Floats:
+        """Its derivatives by thresholds."""
+        with np.errstate(all="ignore"):
+            slope = self.scale.log_factor_slope(tie[: self.strata], self.ties[:, None])
+            out = np.where(self._tied, slope, 0.0)
+            if self.steps is None:
+                return out
+            times = self.steps[..., None]
+            steps = times * self.scale.log_step_factor_slope(self._by_step(tie)[1:])
+        steps = np.where(times > 0, steps, 0.0)
+        return np.concatenate([out, steps.reshape(-1, tie.shape[1])])
 
     def gradient(self, at: LikelihoodArguments) -> LikelihoodArguments:
         """Its derivatives by each of its arguments, those by quality in the precision of it."""
-        with np.errstate(all="ignore"):
-            slope = self.scale.log_factor_slope(at.tie, self.ties[:, None])
-        factor = np.where(self._tied, slope, 0.0)
-        if not self.stratified:
-            single = at.quality.dtype == np.float32
+        factor = self._factor_slope(at.tie)
+        single = at.quality.dtype == np.float32
+        if not self.stratified and self.steps is None:
             pairs = self.single_pairs if single else self.pairs
             by_quality, by_tie = kernels.pair_gradient(*pairs, at.quality, at.tie[0])
             zero = np.zeros_like(at.tie)
             return LikelihoodArguments(by_quality, zero, zero, by_tie + factor)
-        single = at.quality.dtype == np.float32
         slopes: Any = (
             strata_kernels.stratum_gradient_single if single else strata_kernels.stratum_gradient
         )
-        by = LikelihoodArguments(*slopes(*self.rows, *_with_sharpness(at)))
+        by = LikelihoodArguments(*slopes(*self.rows, *self._by_cut(at)))
+        if self.steps is not None:
+            by = self._summed_over_cuts(by)
         return by._replace(tie=by.tie + factor)
+
+    def _summed_over_cuts(self, by: LikelihoodArguments) -> LikelihoodArguments:
+        """Derivatives by strata and steps, from those by rows' shift, sharpness and threshold."""
+        shape = (len(self.cut_signs), self.strata, -1)
+        by_tie = np.tensordot(self.cut_signs.T, by.tie.reshape(shape), 1)
+        return by._replace(
+            shift=by.shift.reshape(shape).sum(axis=0),
+            log_sharpness=by.log_sharpness.reshape(shape).sum(axis=0),
+            tie=by_tie.reshape(self.levels * self.strata, -1),
+        )
 
     @property
     def _tied(self) -> NDArray[np.bool_]:
@@ -229,37 +302,65 @@ class Likelihood:
         Those by sharpness leave out what has mean zero at the truth, so that all are positive
         semi-definite together.
         """
-        quality, shift, sharpness, tie = (part[:, 0] for part in _with_sharpness(at))
+        quality, shift, sharpness, tie = (part[:, 0] for part in self._by_cut(at))
         gap, weight, cross = strata_kernels.stratum_negative_hessian(
             *self.rows, quality, shift, sharpness, tie
         )
         scale = sharpness[self.stratum]
-        with np.errstate(all="ignore"):
-            factor = self.scale.log_factor_curvature(tie, self.ties)
         return StrataHessian(
             self._laplacians(weight * scale**2),
             self._by_quality(weight * scale**2) if with_shift else np.empty((0, 0)),
             self._by_quality(weight * scale * gap),
-            self._by_quality(cross * scale),
+            self._by_threshold(self._by_quality(cross * scale, by_cut=True)),
             self._by_stratum(weight * scale**2),
             self._by_stratum(weight * scale * gap),
-            self._by_stratum(cross * scale),
+            self._by_threshold(self._by_stratum(cross * scale, by_cut=True)),
             self._by_stratum(weight * gap**2),
-            self._by_stratum(cross * gap),
-            self._by_stratum(weight) + np.where(self.ties > 0, factor, 0.0),
+            self._by_threshold(self._by_stratum(cross * gap, by_cut=True)),
+            self._by_both_thresholds(self._by_stratum(weight, by_cut=True), at.tie[:, 0]),
         )
 
-    def _by_stratum(self, value: Floats) -> Floats:
-        """Sums over each stratum's rows."""
-        return np.asarray(np.bincount(self.stratum, value, self.strata), np.float64)
+    def _by_threshold(self, value: Floats) -> Floats:
+        """Derivatives by thresholds (steps, strata, ...), from those by rows' thresholds."""
+        if self.steps is None:
+            return value[None]
+        by_cut = value.reshape(len(self.cut_signs), self.strata, *value.shape[1:])
+        return np.tensordot(self.cut_signs.T, by_cut, 1)
 
-    def _by_quality(self, value: Floats) -> Floats:
+    def _by_both_thresholds(self, value: Floats, tie: Floats) -> Floats:
+        """Minus second derivatives by thresholds (steps, steps, strata), their factor included."""
+        with np.errstate(all="ignore"):
+            factor = self.scale.log_factor_curvature(tie[: self.strata], self.ties)
+            factor = np.where(self.ties > 0, factor, 0.0)
+            if self.steps is None:
+                return np.asarray((value + factor)[None, None], np.float64)
+            steps = self.steps * self.scale.log_step_factor_curvature(self._by_step(tie)[1:])
+        steps = np.where(self.steps > 0, steps, 0.0)
+        by_cut = value.reshape(len(self.cut_signs), self.strata)
+        out = np.einsum("bs,bt,bj->stj", self.cut_signs, self.cut_signs, by_cut)
+        out[np.arange(self.levels), np.arange(self.levels)] += np.vstack([factor, steps])
+        return np.asarray(out, np.float64)
+
+    def _strata_of(self, *, by_cut: bool) -> tuple[Integers, int]:
+        """The stratum of each row and their number; with every cut as a stratum, or without."""
+        cuts = 1 if self.steps is None else len(self.cut_signs)
+        if by_cut:
+            return self.stratum, cuts * self.strata
+        return (self.stratum if cuts == 1 else self.stratum % self.strata), self.strata
+
+    def _by_stratum(self, value: Floats, *, by_cut: bool = False) -> Floats:
+        """Sums over each stratum's rows."""
+        stratum, number = self._strata_of(by_cut=by_cut)
+        return np.asarray(np.bincount(stratum, value, number), np.float64)
+
+    def _by_quality(self, value: Floats, *, by_cut: bool = False) -> Floats:
         """Sums over a stratum's rows: with plus at the first of a pair, with minus at the other."""
+        stratum, number = self._strata_of(by_cut=by_cut)
         size = self.items * self.groups
-        start = self.stratum * size
-        plus = np.bincount(start + self.first, value, self.strata * size)
-        minus = np.bincount(start + self.second, value, self.strata * size)
-        return np.asarray((plus - minus).reshape(self.strata, size), np.float64)
+        start = stratum * size
+        plus = np.bincount(start + self.first, value, number * size)
+        minus = np.bincount(start + self.second, value, number * size)
+        return np.asarray((plus - minus).reshape(number, size), np.float64)
 
     def _laplacians(self, weight: Floats) -> Floats:
         out = np.empty((self.groups, self.items, self.items))
@@ -271,19 +372,30 @@ class Likelihood:
         return out
 
 
-def _with_sharpness(at: LikelihoodArguments) -> tuple[Floats, Floats, Floats, Floats]:
-    """The arguments with sharpness in place of its logarithm."""
-    return at.quality, at.shift, np.exp(at.log_sharpness), at.tie
+def _rows_by_cut(counts: Counts) -> tuple[Integers, ...]:
+    """First, second, stratum and successes each way of graded answers, cut by cut.
+
+    Lower cuts come first, then upper ones: below those an answer for the first is a success of the
+    second. Ties lie between the lowest cuts of both sides.
+    """
+    assert counts.strengths is not None
+    strata, levels = len(counts.strata), counts.levels
+    parts = []
+    for cut in range(2 * levels - 1):
+        lower = cut < levels
+        strength = counts.strengths[:, :, cut if lower else cut - levels]
+        forth, back = strength.T if lower else strength.T[::-1]
+        if cut == 0:
+            forth, back = forth + counts.ties, back + counts.ties
+        used = forth + back > 0
+        own = cut * strata + counts.stratum
+        parts.append([x[used] for x in (counts.first, counts.second, own, forth, back)])
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
 def answer_probabilities(gap: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:
     """Probabilities that a judge says first, about equal, second, for a difference in quality."""
     ahead, behind = kernels.margins(gap, tie)
     # (e^{2δ} − 1) σ(a) σ(b) = (1 − e^{−2δ}) σ(−a) σ(−b), and only the latter never overflows.
-    tied = -np.expm1(-2 * tie) * _sigmoid(-ahead) * _sigmoid(-behind)
-    return _sigmoid(ahead), tied, _sigmoid(behind)
-
-
-def _sigmoid(x: Floats) -> Floats:
-    out: Floats = np.exp(-np.logaddexp(0.0, -x))
-    return out
+    tied = -np.expm1(-2 * tie) * sigmoid(-ahead) * sigmoid(-behind)
+    return sigmoid(ahead), tied, sigmoid(behind)

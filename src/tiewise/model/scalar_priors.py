@@ -312,7 +312,11 @@ class Uniform(TiePrior):
         return -log(self.high - self.low)
 
 
-DEFAULT_VARIANCE, DEFAULT_TIE = HalfNormalSpread(2.0), HalfNormal(1.0)
+DEFAULT_VARIANCE, DEFAULT_TIE, DEFAULT_STEP = (
+    HalfNormalSpread(2.0),
+    HalfNormal(1.0),
+    HalfNormal(2.0),
+)
 """Proper, and wide enough for real studies: docs/priors.md has what they predict."""
 PAPER_VARIANCE, PAPER_TIE = InverseGamma(), Exponential()
 """The choices of the paper, which are next to improper."""

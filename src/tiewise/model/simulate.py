@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
+from tiewise.data.answers import FIRST, SECOND, SKIP, TIE, grade_probabilities
 from tiewise.data.comparisons import ANSWER_WORDS, Comparisons
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
@@ -74,7 +74,11 @@ class Truth:
         """
         rng = default_rng(rng)
         truth = cls.from_priors(model.prior, model.variance, model.tie, rng, items=model.items)
-        terms = {**truth.terms, **dict(_term_values(model, truth.tie, rng))}
+        steps = [prior.sample(rng) for prior in model.steps]
+        first = truth.tie if truth.tie or not steps else steps[0]
+        terms = {**truth.terms, **dict(_term_values(model, first, rng))}
+        if steps:
+            terms["cut"] = np.cumsum([truth.tie, *steps])
         columns = model.design.columns
         if columns is None:
             return replace(truth, terms=terms)
@@ -125,17 +129,35 @@ def replicate_counts(model: BradleyTerry, truth: Truth, rng: RNGLike) -> Counts:
     design, counts = model.design, model.counts
     terms = {name: value[..., None] for name, value in truth.terms.items()}
     at = design.arguments(truth.quality[:, None], np.array([truth.tie]), terms)
-    gap, tie = (part[:, 0] for part in design.gaps(at))
-    probabilities = np.column_stack(answer_probabilities(gap, tie))
+    gap, cuts = (part[..., 0] for part in design.gaps(at))
+    if model.steps:
+        probabilities = grade_probabilities(gap, cuts).T
+    else:
+        probabilities = np.column_stack(answer_probabilities(gap, cuts[0]))
     times = counts.wins_first + counts.wins_second + counts.ties
-    # The three add up to 1 but for rounding, about which multinomial draws are strict.
+    # They add up to 1 but for rounding, about which multinomial draws are strict.
     shares = probabilities / probabilities.sum(axis=1, keepdims=True)
     answers = default_rng(rng).multinomial(times, shares)
+    if model.steps:
+        return _graded(counts, answers)
     return replace(
         counts,
         wins_first=answers[:, FIRST],
         ties=answers[:, TIE],
         wins_second=answers[:, SECOND],
+    )
+
+
+def _graded(counts: Counts, answers: Integers) -> Counts:
+    """The pairs of these counts with graded answers (rows, grades) instead."""
+    levels = counts.levels
+    first, second = answers[:, :levels][:, ::-1], answers[:, levels + 1 :]
+    return replace(
+        counts,
+        wins_first=first.sum(axis=1),
+        ties=answers[:, levels],
+        wins_second=second.sum(axis=1),
+        strengths=np.stack([first, second], axis=1),
     )
 
 
@@ -155,6 +177,22 @@ def simulate_answers(truth: Truth, first: Integers, second: Integers, rng: Gener
     return out
 
 
+def simulate_strengths(
+    truth: Truth, first: Integers, second: Integers, answer: Integers, rng: Generator
+) -> Integers:
+    """How strongly each item was chosen, from 1; 0 for other answers. Without cuts all are 1."""
+    chosen = (answer == FIRST) | (answer == SECOND)
+    out = chosen.astype(np.int64)
+    if "cut" in truth.terms:
+        gap = truth.quality[first] - truth.quality[second]
+        gap = np.where(answer == SECOND, -gap, gap)
+        # Beyond the first cut, the probability of being beyond the others.
+        cuts = truth.terms["cut"][:, None]
+        beyond = np.exp(np.logaddexp(0.0, cuts[:1] - gap) - np.logaddexp(0.0, cuts[1:] - gap))
+        out += chosen * (rng.uniform(size=len(first)) < beyond).sum(axis=0)
+    return np.asarray(out, np.int64)
+
+
 def simulate_counts(
     truth: Truth, comparisons: int, rng: RNGLike, pairs: tuple[Integers, Integers] | None = None
 ) -> Counts:
@@ -162,7 +200,15 @@ def simulate_counts(
     rng = default_rng(rng)
     first, second = random_pairs(len(truth.items), comparisons, rng) if pairs is None else pairs
     answer = simulate_answers(truth, first, second, rng)
-    return Counts.of(truth.items, first, second, answer == FIRST, answer == SECOND, answer == TIE)
+    strengths = None
+    if "cut" in truth.terms:
+        strength = simulate_strengths(truth, first, second, answer, rng)
+        same = strength[:, None] == np.arange(1, 1 + len(truth.terms["cut"]))
+        strengths = np.stack([same & (answer == side)[:, None] for side in (FIRST, SECOND)], 1)
+    return Counts.of(
+        truth.items, first, second, answer == FIRST, answer == SECOND, answer == TIE,
+        strengths=strengths,
+    )  # fmt: skip
 
 
 class JudgementBatch(NamedTuple):

@@ -78,25 +78,36 @@ class TermDesign:
         `terms` has `contrast` (groups, items, chains), `order`, `sharpness` and `threshold` as far
         as there are such terms; what covariates explain is part of `quality`.
         """
-        strata, chains = self.likelihood.strata, len(tie)
+        strata, levels, chains = self.likelihood.strata, self.likelihood.levels, len(tie)
         groups = np.repeat(quality[None], len(self.group_names), axis=0)
         if "contrast" in terms:
             groups = groups + terms["contrast"]
         zero = np.zeros((strata, chains))
+        steps = np.repeat(tie[None], strata, axis=0)
+        if levels > 1:
+            steps = np.repeat(np.diff(terms["cut"], axis=0, prepend=0.0), strata, axis=0)
+        if "threshold" in terms:
+            # A judge's threshold scales all cuts alike; it is that of the first which is not 0.
+            first = tie if self.likelihood.levels == 1 or tie.any() else terms["cut"][1]
+            steps = steps * np.tile(terms["threshold"] / first, (levels, 1))
         return LikelihoodArguments(
             groups.reshape(-1, chains),
             self.advantage_values @ terms["order"] if "order" in terms else zero,
             np.log(terms["sharpness"]) if "sharpness" in terms else zero,
-            terms["threshold"] if "threshold" in terms else np.repeat(tie[None], strata, axis=0),
+            steps,
         )
 
     def gaps(self, at: LikelihoodArguments) -> tuple[Floats, Floats]:
-        """For each row of the counts: how far apart its judge sees the pair, and the threshold."""
+        """For each row of the counts: how far apart its judge sees the pair, and the cuts.
+
+        Cuts are (levels, rows, chains), the first of them the threshold.
+        """
         counts = self.counts
         start = len(counts.items) * self.group[counts.stratum]
         own = counts.stratum if self.likelihood.stratified else np.zeros_like(counts.stratum)
         gap = at.quality[counts.first + start] - at.quality[counts.second + start] + at.shift[own]
-        return np.exp(at.log_sharpness[own]) * gap, at.tie[own]
+        steps = at.tie.reshape(self.likelihood.levels, self.likelihood.strata, -1)[:, own]
+        return np.exp(at.log_sharpness[own]) * gap, np.cumsum(steps, axis=0)
 
     @cached_property
     def contrasts(self) -> Floats:

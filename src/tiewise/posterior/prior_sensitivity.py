@@ -173,12 +173,19 @@ def _stored_likelihood(tree: DataTree) -> Floats | None:
     return out
 
 
+TERM_VALUES = ("contrast", "order", "sharpness", "threshold")
+
+
 def scale_log_prior(posterior: DataTree, model: BradleyTerry) -> Floats:
     """Log prior density (chains, draws) of the scales that are inferred, up to a constant."""
     tie = posterior["tie"].to_numpy()
     total: Floats = _log_density(model.variance, posterior["variance"].to_numpy() ** 0.5)
     if model.tie is not None and not isinstance(model.tie, Fixed):
         total = total + model.tie.log_density(tie)
+    if model.steps:
+        steps = np.diff(posterior["cut"].to_numpy(), axis=-1)
+        for k, prior in enumerate(model.steps):
+            total = total + prior.log_density(steps[..., k])
     for term in model.terms:
         name, power = SPREADS.get(term.kind, ("", 1.0))
         if name in posterior:
@@ -197,9 +204,24 @@ def _log_density(prior: VariancePrior | Fixed, scale: Floats) -> Floats:
 
 def total_log_likelihood(tree: DataTree, model: BradleyTerry) -> Floats:
     """Log likelihood (chains, draws) of all judgements together."""
+    if model.steps:
+        return _graded(tree, model)
     draws = PosteriorDraws.from_tree(tree)
     values = _with_strata(draws, model) if has_strata(tree) else _plain(draws, model)
     return values.reshape(tree["posterior/tie"].shape)
+
+
+def _graded(tree: DataTree, model: BradleyTerry) -> Floats:
+    """The same of graded answers, chain by chain."""
+    posterior, design = tree["posterior"], model.design
+    names = ("quality", "tie", "cut", *TERM_VALUES)
+    values = {name: posterior[name].to_numpy() for name in names if name in posterior}
+    totals = []
+    for chain in zip(*values.values(), strict=True):
+        own = {name: np.moveaxis(v, 0, -1) for name, v in zip(values, chain, strict=True)}
+        at = design.arguments(own.pop("quality"), own.pop("tie"), own)
+        totals.append(design.likelihood.log_likelihood(at))
+    return np.stack(totals)
 
 
 def _plain(draws: PosteriorDraws, model: BradleyTerry) -> Floats:

@@ -42,6 +42,7 @@ DIMENSIONS = {
     "contrast_level": ("group",),
     "sharpness": ("judge",),
     "threshold": ("judge",),
+    "cut": ("strength",),
 }
 
 
@@ -65,6 +66,8 @@ def build_tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> D
         posterior = posterior.merge(_term_dataset(model, draws.terms))
     stats = Dataset({key: (sample, value) for key, value in draws.stats.items()}, coords=index)
     observed = Dataset({column: (["pair"], getattr(model.counts, column)) for column in COLUMNS})
+    if model.counts.strengths is not None:
+        observed["strengths"] = (["pair", "side", "strength"], model.counts.strengths)
     groups = {
         "posterior": posterior,
         "observed_data": observed,
@@ -113,6 +116,7 @@ def _term_dataset(model: BradleyTerry, parts: Mapping[str, Floats]) -> Dataset:
         "group": design.group_names,
         "judge": model.counts.strata,
         "item": model.items,
+        "strength": range(1, model.counts.levels + 1),
     }
     values = {
         name: (["chain", "draw", *DIMENSIONS.get(name, ())], draws) for name, draws in parts.items()
@@ -220,7 +224,10 @@ def rebuild_model(tree: DataTree) -> BradleyTerry:
     variance = prior_from_dict(described["variance"], VARIANCE_PRIORS)
     tie = described["tie"] and prior_from_dict(described["tie"], TIE_PRIORS)
     prior = _prior(tree, described["quality"], items)
-    return BradleyTerry(_rebuild_counts(tree), prior, variance=variance, tie=tie, terms=terms)
+    steps: Any = tuple(prior_from_dict(facts, TIE_PRIORS) for facts in described.get("step", ()))
+    return BradleyTerry(
+        _rebuild_counts(tree), prior, variance=variance, tie=tie, step=steps, terms=terms
+    )
 
 
 def _prior(tree: DataTree, facts: Mapping[str, Any], items: tuple[str, ...]) -> QualityPrior:
@@ -246,12 +253,13 @@ def _rebuild_counts(tree: DataTree) -> Counts:
     observed, constant = tree["observed_data"], tree["constant_data"]
     items = tuple(constant["item"].to_numpy().astype(str))
     columns = [observed[name].to_numpy() for name in COLUMNS if name != "stratum"]
-    strata = _stratum_names(tree)
+    strata, ordered = _stratum_names(tree), "order" in tree["posterior"]
+    strengths = observed["strengths"].to_numpy() if "strengths" in observed else None
     if strata is None:
-        return Counts.of(items, *columns, ordered="order" in tree["posterior"])
+        return Counts.of(items, *columns, ordered=ordered, strengths=strengths)
     return Counts.of(
-        items, *columns, stratum=observed["stratum"].to_numpy(), strata=strata,
-        ordered="order" in tree["posterior"],
+        items, *columns, stratum=observed["stratum"].to_numpy(), strata=strata, ordered=ordered,
+        strengths=strengths,
     )  # fmt: skip
 
 

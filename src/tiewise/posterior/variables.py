@@ -31,6 +31,11 @@ VARIABLES = {
         "tie threshold δ", LOGITS,
         "of two items of the same quality a judge says “about equal” with probability tanh(δ/2)",
     ),
+    "cut": VariableDescription(
+        "cut between graded answers", LOGITS,
+        "difference in quality at which an item is chosen this strongly, or more so, half of the "
+        "time; the first is `tie`",
+    ),
     "variance": VariableDescription(
         "variance of quality α²", "logits²", "scale of the prior of the qualities, before centring"
     ),
@@ -102,6 +107,9 @@ VARIABLES = {
         "wins of the second", COUNT, "answers that chose the second"
     ),
     "ties": VariableDescription("ties", COUNT, "answers “about equal”"),
+    "strengths": VariableDescription(
+        "choices by strength", COUNT, "answers that chose the first, and the second, how strongly"
+    ),
     "stratum": VariableDescription("stratum", COUNT, "index of a stratum of answers, from 0"),
     "name": VariableDescription("name", "", "of an item or a judge, as readers see it"),
     "comparisons": VariableDescription("comparisons", COUNT, "answers about pairs with this item"),

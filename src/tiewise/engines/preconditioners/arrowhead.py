@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tiewise.engines.preconditioners.hierarchical import CoordinateBlocks, HierarchicalPosterior
 from tiewise.engines.preconditioners.newton import cholesky
 from tiewise.model.likelihood import LikelihoodArguments, StrataHessian
-from tiewise.model.unconstrained_tie import ConstrainedTie
+from tiewise.model.unconstrained_tie import ConstrainedTie, UnconstrainedTie
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ MANY_JUDGES = 1000  # from which on threads share them
 class ArrowheadHessian(NamedTuple):
     """Minus the second derivatives of log likelihood and δ's prior, without the layers' priors.
 
-    `core` has a row for each coordinate of the core and, last, for the unconstrained threshold.
+    `core` has a row for each coordinate of the core and, last, for unconstrained thresholds.
     `sharpness_rows` and `threshold_rows` have a row for each judge, against the likelihood's
     arguments: times `design` they are against the core. The other parts are one number per judge.
     `sharpness_residual` and `threshold_residual` are to be added to the diagonals: their mean is
@@ -122,16 +122,17 @@ def arrowhead_hessian(
     has_shifts = posterior.matrices.shift.shape[1] > 0
     hessian = posterior.likelihood.negative_hessian(arguments, with_shift=has_shifts)
     by = posterior.likelihood.gradient(arguments)
-    tie = arguments.tie[:, 0]
-    by_log_tie = by.tie[:, 0] * tie
-    expected = hessian.tie_tie * tie**2
-    own = np.maximum(expected - by_log_tie, MIN_SHARE * expected)
-    at = posterior.constrain_tie(t)
-    log_tie_by_t = 0.0 if at is None else float(at.by_t[0] / at.tie[0])
-    rows = _rows(posterior, hessian, tie, own, log_tie_by_t)
+    shape = (posterior.likelihood.levels, posterior.likelihood.strata)
+    tie = arguments.tie[:, 0].reshape(shape)
+    by_log_tie = by.tie[:, 0].reshape(shape) * tie
+    at = posterior.constrain_ties(t)
+    by_log, expected = _by_log_thresholds(hessian.tie_tie, tie, by_log_tie)
+    log_tie_by_t = np.array([float(own.by_t[0] / own.tie[0]) for own in at])
+    rows = _rows(posterior, hessian, tie, by_log, log_tie_by_t)
     core = _core(posterior, hessian, rows, log_tie_by_t)
-    if at is not None:
-        core[-1, -1] = _tie_diagonal(posterior, at, own, by_log_tie)
+    for k, (step, prior) in enumerate(posterior.inferred_ties):
+        last = len(core) - len(at) + k
+        core[last, last] = _tie_diagonal(prior, at[k], by_log[step, step], by_log_tie[step])
     sharp, thresholds = posterior.has_sharpness, posterior.has_thresholds
     design = posterior.argument_matrix
     empty = np.empty((0, len(design)))
@@ -139,43 +140,60 @@ def arrowhead_hessian(
         core,
         design,
         rows.sharpness if sharp else empty,
-        rows.tie if thresholds else empty,
+        rows.tie.sum(axis=0) if thresholds else empty,
         hessian.sharpness_sharpness if sharp else np.empty(0),
-        expected if thresholds else np.empty(0),
-        hessian.sharpness_tie * tie if sharp and thresholds else np.empty(0),
+        expected.sum(axis=(0, 1)) if thresholds else np.empty(0),
+        (hessian.sharpness_tie * tie).sum(axis=0) if sharp and thresholds else np.empty(0),
         -by.log_sharpness[:, 0] if sharp else np.empty(0),
-        -by_log_tie if thresholds else np.empty(0),
+        -by_log_tie.sum(axis=0) if thresholds else np.empty(0),
     )
+
+
+def _by_log_thresholds(tie_tie: Floats, tie: Floats, by_log_tie: Floats) -> tuple[Floats, Floats]:
+    """Minus second derivatives by logarithms of thresholds (steps, steps, strata), twice.
+
+    With what has mean zero at the truth, bounded away from zero; and without it.
+    """
+    expected = tie_tie * tie[:, None] * tie
+    out, step = expected.copy(), np.arange(len(tie))
+    diagonal = expected[step, step]
+    out[step, step] = np.maximum(diagonal - by_log_tie, MIN_SHARE * diagonal)
+    return out, expected
 
 
 def _rows(
     posterior: HierarchicalPosterior,
     hessian: StrataHessian,
     tie: Floats,
-    own: Floats,
-    log_tie_by_t: float,
+    by_log: Floats,
+    log_tie_by_t: Floats,
 ) -> StrataHessian:
-    """Second derivatives of a stratum's shift, log sharpness and log threshold with arguments.
+    """Second derivatives of a stratum's shift, log sharpness and log thresholds with arguments.
 
-    Arguments are qualities, advantages, and the unconstrained threshold.
+    Arguments are qualities, advantages, and unconstrained thresholds. Those of thresholds have the
+    steps of graded answers in front.
     """
-    matrices = posterior.matrices
+    matrices, steps = posterior.matrices, [step for step, _ in posterior.inferred_ties]
 
     def with_arguments(quality: Floats, shift: Floats, log_tie: Floats) -> Floats:
-        parts = [quality, shift[:, None] * matrices.shift]
-        if posterior.tie_prior is not None:
-            parts.append(log_tie_by_t * log_tie[:, None])
-        return np.concatenate(parts, axis=1)
+        by_t = (log_tie_by_t[:, None] * log_tie[steps]).T
+        return np.concatenate([quality, shift[:, None] * matrices.shift, by_t], axis=1)
 
     shift = np.empty((0, 0))
     if matrices.shift.shape[1]:
         shift = with_arguments(hessian.shift, hessian.shift_shift, hessian.shift_tie * tie)
+    thresholds = [
+        with_arguments(quality * own[:, None], by_shift * own, log_tie)
+        for quality, own, by_shift, log_tie in zip(
+            hessian.tie, tie, hessian.shift_tie, by_log, strict=True
+        )
+    ]
     return hessian._replace(
         shift=shift,
         sharpness=with_arguments(
             hessian.sharpness, hessian.shift_sharpness, hessian.sharpness_tie * tie
         ),
-        tie=with_arguments(hessian.tie * tie[:, None], hessian.shift_tie * tie, own),
+        tie=np.stack(thresholds),
     )
 
 
@@ -183,9 +201,9 @@ def _core(
     posterior: HierarchicalPosterior,
     hessian: StrataHessian,
     rows: StrataHessian,
-    log_tie_by_t: float,
+    log_tie_by_t: Floats,
 ) -> Floats:
-    """The core's block: items from Laplacians, advantages and threshold from strata."""
+    """The core's block: items from Laplacians, advantages and thresholds from strata."""
     design, items = posterior.argument_matrix, posterior.offsets[len(posterior.item_layers)]
     out = np.empty((design.shape[1], design.shape[1]))
     out[:items, :items] = _items(posterior, hessian.laplacians)
@@ -193,9 +211,10 @@ def _core(
         advantages = slice(items, posterior.offsets[-1])
         out[advantages] = posterior.matrices.shift.T @ rows.shift @ design
         out[:, advantages] = out[advantages].T
-    if posterior.tie_prior is not None:
-        out[-1] = log_tie_by_t * rows.tie.sum(axis=0) @ design
-        out[:, -1] = out[-1]
+    for k, (step, _) in enumerate(posterior.inferred_ties):
+        last = posterior.offsets[-1] + k
+        out[last] = log_tie_by_t[k] * rows.tie[step].sum(axis=0) @ design
+        out[:, last] = out[last]
     return out
 
 
@@ -233,11 +252,9 @@ def _joined_bases(posterior: HierarchicalPosterior) -> tuple[Floats, list[slice]
 
 
 def _tie_diagonal(
-    posterior: HierarchicalPosterior, at: ConstrainedTie, own: Floats, by_log_tie: Floats
+    prior: UnconstrainedTie, at: ConstrainedTie, own: Floats, by_log_tie: Floats
 ) -> float:
-    """Minus the second derivative by the unconstrained threshold, bounded away from zero."""
-    prior = posterior.tie_prior
-    assert prior is not None
+    """Minus the second derivative by an unconstrained threshold, bounded away from zero."""
     tie, by_t, twice = (float(part[0]) for part in (at.tie, at.by_t, at.by_t_twice))
     expected = float(own.sum()) * (by_t / tie) ** 2
     second, first = float(-prior.second_derivative(at.tie)[0]), float(prior.derivative(at.tie)[0])

@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 
 SMALLEST_STEP, LARGEST_STEP = 0.03, 0.6  # of log α, for parabolas
 SINGLE_PRECISION_SIZE = 256  # directions from which on a factor in single precision pays
+SMALLEST_CURVATURE = 1e-6  # of the threshold
 SMALLEST_PIVOT = 0.03  # of a factor in single precision, below which its digits do not suffice
 
 
@@ -178,6 +179,13 @@ class QuadraticLikelihood:
         quality = z if self.basis is None else self.basis @ z
         return Centre(quality, self.tie.constrain(t), t, log_alpha, tau)
 
+    def distance(self, quality: Floats, centre: Centre) -> float:
+        """Root mean square of how far the centre is from these qualities, in posterior sd."""
+        move = centre.quality - quality
+        z = move if self.basis is None else self.model.prior.coordinates(move)
+        precision = self.diagonal + self.prior_precision(centre.log_alpha, centre.tau)
+        return float(np.sqrt((z**2 * precision).mean()))
+
     def mean(self, log_alpha: float, tau: float = 0.0) -> tuple[Floats, float]:
         """The mean of z conditional on α and ρ, and the log marginal of both there."""
         precision = self.prior_precision(log_alpha, tau)
@@ -257,7 +265,8 @@ def expand(
     slope, cross, own = 0.0, np.zeros(model.size), 1.0
     if posterior.tie_prior is not None:
         slope, cross, own = posterior.tie_derivatives(t, by_tie, hessian)
-        own = max(own, 0.01 * hessian.tie)
+        # Far from all data nothing is left of it.
+        own = max(own, 0.01 * hessian.tie, SMALLEST_CURVATURE)
     basis = basis_of(model)
     matrix = hessian.through(basis)
     if model.mixture is None:

@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.engines.preconditioners.newton import initial_tie, unconstrained_tie
+from tiewise.engines.preconditioners.newton import initial_threshold, unconstrained_thresholds
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
 from tiewise.model.map_priors import Mixture, log_share_prior, share_of
 from tiewise.model.quality_priors import RANK_TOLERANCE
 from tiewise.model.scalar_priors import Fixed, HalfNormalSpread, VariancePrior
-from tiewise.model.unconstrained_tie import ConstrainedTie
+from tiewise.model.unconstrained_tie import ConstrainedTie, UnconstrainedTie
 
 Floats = NDArray[np.float64]
 
@@ -110,11 +110,12 @@ class DesignMatrices(NamedTuple):
     """From coordinates to the arguments of the likelihood.
 
     `items` has a matrix for each layer of items, to effects of items; `shift` is one matrix, from
-    advantages to the shift of each stratum.
+    advantages to the shift of each stratum, and `ties` one to unconstrained thresholds.
     """
 
     items: list[Floats]
     shift: Floats
+    ties: Floats
 
 
 class CoordinateBlocks(NamedTuple):
@@ -133,11 +134,13 @@ class HierarchicalPosterior:
         self.model, self.design = model, model.design
         self.likelihood = self.design.likelihood
         self.core, self.judges = core_layers(model), judge_layers(model)
-        self.tie_prior = unconstrained_tie(model)
+        self.tie_priors = unconstrained_thresholds(model)
         self.item_layers = [layer for layer in self.core if layer.basis is not None]
         # Strata that are pooled have one shift, one sharpness and one threshold.
         shift = self.design.advantage_values if self.likelihood.stratified else np.zeros((1, 0))
-        self.matrices = DesignMatrices([layer.matrix for layer in self.item_layers], shift)
+        self.matrices = DesignMatrices(
+            [layer.matrix for layer in self.item_layers], shift, np.eye(len(self.inferred_ties))
+        )
         sizes = [layer.size for layer in self.core]
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         self.mixed = model.mixture is not None
@@ -156,7 +159,7 @@ class HierarchicalPosterior:
         """Numbers of coordinates, in the order of `CoordinateBlocks`."""
         core, tie, judges = (
             int(self.offsets[-1]),
-            int(self.tie_prior is not None),
+            len(self.inferred_ties),
             self.likelihood.strata,
         )
         return [core, tie, judges * self.has_sharpness, judges * self.has_thresholds]
@@ -176,8 +179,8 @@ class HierarchicalPosterior:
     def start(self) -> Floats:
         """Equal qualities, equal judges, and the threshold that explains the share of ties."""
         point = np.zeros(sum(self.sizes))
-        if self.tie_prior is not None:
-            point[self.offsets[-1]] = initial_tie(self.model, self.tie_prior)
+        starts = [initial_threshold(prior) for _, prior in self.inferred_ties]
+        point[self.offsets[-1] : self.offsets[-1] + len(starts)] = starts
         return point
 
     def log_scales(self, free: Floats) -> Floats:
@@ -239,9 +242,9 @@ class HierarchicalPosterior:
 
     @cached_property
     def argument_matrix(self) -> Floats:
-        """From the core, unconstrained threshold last, to qualities, advantages and threshold."""
+        """From the core, unconstrained thresholds last, to qualities, advantages and these."""
         core, items = int(self.offsets[-1]), int(self.offsets[len(self.item_layers)])
-        ties = int(self.tie_prior is not None)
+        ties = len(self.inferred_ties)
         quality = self.qualities(self.matrices, np.eye(core))
         rest = core - items + ties
         out = np.zeros((len(quality) + rest, core + ties))
@@ -265,53 +268,65 @@ class HierarchicalPosterior:
         advantage = blocks.core[self.offsets[len(self.item_layers)] :]
         strata, chains = self.likelihood.strata, blocks.core.shape[1]
         zeros = np.zeros((strata, chains))
-        tie = np.repeat(self.tie(blocks.unconstrained_tie, chains)[None], strata, axis=0)
+        t = matrices.ties @ blocks.unconstrained_tie
+        tie = np.repeat(self.ties(t, chains), strata, axis=0)
+        if self.has_thresholds:
+            tie = tie * np.tile(np.exp(blocks.threshold), (self.likelihood.levels, 1))
         return LikelihoodArguments(
             self.qualities(matrices, blocks.core),
             matrices.shift @ advantage if len(advantage) else zeros,
             blocks.sharpness if self.has_sharpness else zeros,
-            tie * np.exp(blocks.threshold) if self.has_thresholds else tie,
+            tie,
         )
 
-    def constrain_tie(self, t: Floats) -> ConstrainedTie | None:
-        """δ and the derivatives of the change of variable, where δ is inferred."""
-        return None if self.tie_prior is None else self.tie_prior.constrain(t[0])
+    @cached_property
+    def inferred_ties(self) -> list[tuple[int, UnconstrainedTie]]:
+        """The thresholds that are inferred: which they are, δ and then steps, and their priors."""
+        return [(k, prior) for k, prior in enumerate(self.tie_priors) if prior is not None]
 
-    def tie(self, t: Floats, chains: int) -> Floats:
-        """δ of each chain."""
-        at = self.constrain_tie(t)
-        if at is not None:
-            return at.tie
-        assert self.model.fixed_tie is not None
-        return np.full(chains, self.model.fixed_tie)
+    def constrain_ties(self, t: Floats) -> list[ConstrainedTie]:
+        """The inferred thresholds and the derivatives of the change of variable, one by one."""
+        return [prior.constrain(t[k]) for k, (_, prior) in enumerate(self.inferred_ties)]
+
+    def ties(self, t: Floats, chains: int) -> Floats:
+        """δ and the steps from there to further cuts (steps, chains)."""
+        fixed = self.model.fixed_tie
+        out = np.full((len(self.tie_priors), chains), 0.0 if fixed is None else fixed)
+        for (k, _), at in zip(self.inferred_ties, self.constrain_ties(t), strict=True):
+            out[k] = at.tie
+        return out
 
     def tie_log_prior(self, t: Floats) -> Floats | float:
-        """Log prior density of the unconstrained threshold."""
-        at = self.constrain_tie(t)
-        if at is None or self.tie_prior is None:
-            return 0.0
-        return self.tie_prior.log_density(at.tie) + at.log_jacobian
+        """Log prior density of the unconstrained thresholds."""
+        total: Floats | float = 0.0
+        for (_, prior), at in zip(self.inferred_ties, self.constrain_ties(t), strict=True):
+            total = total + (prior.log_density(at.tie) + at.log_jacobian)
+        return total
 
     def gradient(
         self, matrices: DesignMatrices, arguments: LikelihoodArguments, t: Floats
     ) -> CoordinateBlocks:
-        """Derivatives of log likelihood and δ's prior by coordinates."""
+        """Derivatives of log likelihood and of thresholds' priors by coordinates; t are theirs."""
         by = self.likelihood.gradient(arguments)
         core = [self.pullback(matrices, by.quality)]
         if matrices.shift.shape[1]:
             core.append(matrices.shift.T @ by.shift)
         by_log_tie = by.tie * arguments.tie
-        at = self.constrain_tie(t)
-        by_t = np.empty((0, arguments.quality.shape[1]))
-        if at is not None and self.tie_prior is not None:
-            by_tie = by_log_tie.sum(axis=0) / at.tie + self.tie_prior.derivative(at.tie)
-            by_t = (by_tie * at.by_t + at.log_jacobian_by_t)[None]
+        levels, strata = self.likelihood.levels, self.likelihood.strata
+        by_log_step = by_log_tie.reshape(levels, strata, -1)
         empty = np.empty((0, arguments.quality.shape[1]))
+        by_t = [
+            ((by_log_step[k].sum(axis=0) / at.tie + prior.derivative(at.tie)) * at.by_t
+            + at.log_jacobian_by_t)[None]
+            for (k, prior), at in zip(
+                self.inferred_ties, self.constrain_ties(matrices.ties @ t), strict=True
+            )
+        ]  # fmt: skip
         return CoordinateBlocks(
             np.concatenate(core),
-            by_t,
+            matrices.ties.T @ np.concatenate([empty, *by_t]),
             by.log_sharpness if self.has_sharpness else empty,
-            by_log_tie if self.has_thresholds else empty,
+            by_log_step.sum(axis=0) if self.has_thresholds else empty,
         )
 
 

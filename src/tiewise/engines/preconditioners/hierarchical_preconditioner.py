@@ -160,6 +160,11 @@ class HierarchicalPreconditioner:
         arguments = posterior.arguments(self.matrices, posterior.split(x))
         return HierarchicalParameters(x, mean, sd, free, log_scales, *arguments)
 
+    def unconstrained_ties(self, x: Floats) -> Floats:
+        """Unconstrained thresholds (thresholds, chains)."""
+        out: Floats = self.matrices.ties @ self.posterior.split(x).unconstrained_tie
+        return out
+
     def log_density(self, q: Floats) -> Floats:
         """Log density of q for each chain, up to a constant."""
         return self.log_density_at(self.parameters(q))
@@ -170,7 +175,7 @@ class HierarchicalPreconditioner:
         x, sd = parameters.x, parameters.sd
         with np.errstate(all="ignore"):
             total = posterior.likelihood.log_likelihood(parameters.arguments)
-            total = total + posterior.tie_log_prior(posterior.split(x).unconstrained_tie)
+            total = total + posterior.tie_log_prior(self.unconstrained_ties(x))
             for own in self.conditionals:
                 rows, precision = own.x_rows, own.prior_precision(log_scales)
                 total += log_prior_and_jacobian(x[rows], sd[rows], precision)
@@ -231,7 +236,7 @@ def build_hierarchical_preconditioner(model: BradleyTerry) -> HierarchicalPrecon
     slices = _core_slices(posterior)
     y = np.concatenate([blocks.core, blocks.unconstrained_tie])
     modes = [rotation.T @ y[own, 0] for rotation, own in zip(rotations, slices, strict=True)]
-    names = [layer.name for layer in posterior.core] + [TIE] * (posterior.tie_prior is not None)
+    names = [layer.name for layer in posterior.core] + [TIE] * bool(posterior.inferred_ties)
     for name, cross, diagonal, mode in (
         ("sharpness", hessian.sharpness_rows, hessian.sharpness_diagonal, blocks.sharpness),
         ("threshold", hessian.threshold_rows, hessian.threshold_diagonal, blocks.threshold),
@@ -260,10 +265,10 @@ def build_hierarchical_preconditioner(model: BradleyTerry) -> HierarchicalPrecon
 
 
 def _core_slices(posterior: HierarchicalPosterior) -> list[slice]:
-    """The coordinates of the core's layers, and of the unconstrained threshold after them."""
+    """The coordinates of the core's layers, and of unconstrained thresholds after them."""
     offsets = [*posterior.offsets]
-    if posterior.tie_prior is not None:
-        offsets.append(offsets[-1] + 1)
+    if posterior.inferred_ties:
+        offsets.append(offsets[-1] + len(posterior.inferred_ties))
     return [slice(one, two) for one, two in pairwise(offsets)]
 
 
@@ -304,7 +309,8 @@ def _rotated_matrices(posterior: HierarchicalPosterior, rotations: list[Floats])
     items = [matrix @ rotation for matrix, rotation in pairs]
     ordered = len(posterior.core) > len(items)
     shift = matrices.shift @ rotations[len(items)] if ordered else matrices.shift
-    return DesignMatrices(items, shift)
+    ties = rotations[-1] if posterior.inferred_ties else matrices.ties
+    return DesignMatrices(items, shift, ties)
 
 
 def _conditionals(
@@ -356,7 +362,10 @@ def _named_draws(
     # Contrasts sum to zero over groups.
     quality = groups.mean(axis=0)
     yield "quality", quality
-    yield "tie", posterior.tie(posterior.split(x).unconstrained_tie, x.shape[1])
+    ties = posterior.ties(preconditioner.unconstrained_ties(x), x.shape[1])
+    yield "tie", ties[0]
+    if len(ties) > 1:
+        yield "cut", np.cumsum(ties, axis=0)
     index = {layer.name: k for k, layer in enumerate(posterior.layers)}
     scale = {name: np.exp(parameters.log_scales[k]) for name, k in index.items()}
     rows = [layer.x_rows for layer in preconditioner.conditionals]
@@ -386,5 +395,7 @@ def _named_draws(
         yield "sharpness", np.exp(parameters.sharpness)
         yield "sharpness_sd", scale["sharpness"]
     if design.thresholds is not None:
-        yield "threshold", parameters.tie
+        # Of δ, or where ties were not offered of the first step.
+        strata, skip = posterior.likelihood.strata, posterior.model.fixed_tie == 0
+        yield "threshold", parameters.tie[skip * strata : (1 + skip) * strata]
         yield "threshold_sd", scale["threshold"]

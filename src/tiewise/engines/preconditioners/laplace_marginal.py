@@ -21,6 +21,7 @@ from tiewise.engines.preconditioners.newton import (
 Floats = NDArray[np.float64]
 
 MAX_LOG_SCALE = 6.0  # bound of |log α| in every search: α from 1/400 to 400
+MANY_DIRECTIONS = 256  # from which on the marginal is as good as normal
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,11 @@ def fit_laplace_marginal(
             break
         evaluate(centre)
         best = max(modes, key=lambda m: m.log_marginal)
-    for step in (-2.5, -1.25, 1.25, 2.5):
+    many = posterior.rank >= MANY_DIRECTIONS
+    for step in (-1.25, 1.25) if many else (-2.5, -1.25, 1.25, 2.5):
         if min(abs(m.log_alpha - best.log_alpha - step * sd) for m in modes) > 0.5 * sd:
             evaluate(best.log_alpha + step * sd)
-    mode = posterior.mode(best.log_alpha, best)
+    mode = best if many else posterior.mode(best.log_alpha, best)
     return LaplaceMarginal(mode, *_moments(modes, best.log_alpha, sd))
 
 

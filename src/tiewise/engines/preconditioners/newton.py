@@ -155,7 +155,7 @@ class ConditionalPosterior:
         y = np.zeros(self.rank)
         if self.tie_prior is None:
             return y
-        return np.append(y, initial_tie(self.model, self.tie_prior))
+        return np.append(y, initial_threshold(self.tie_prior))
 
     def unpack(self, point: Floats) -> tuple[Floats, float]:
         """Qualities and threshold at a point."""
@@ -273,10 +273,16 @@ def unconstrained_tie(model: BradleyTerry) -> UnconstrainedTie | None:
     return UnconstrainedTie(model.tie, _moment_tie(model))
 
 
-def initial_tie(model: BradleyTerry, prior: UnconstrainedTie) -> float:
-    """Unconstrained threshold to start from: that of the share of ties, inside the support."""
+def unconstrained_thresholds(model: BradleyTerry) -> list[UnconstrainedTie | None]:
+    """The same for δ and, of graded answers, for the steps from there to further cuts."""
+    steps = zip(model.steps, _moment_steps(model), strict=True)
+    return [unconstrained_tie(model), *(UnconstrainedTie(prior, unit) for prior, unit in steps)]
+
+
+def initial_threshold(prior: UnconstrainedTie) -> float:
+    """Unconstrained threshold to start from: that of its unit, inside the support."""
     width = min(prior.high - prior.low, 1.0)
-    inside = np.clip(_moment_tie(model), prior.low + 1e-3 * width, prior.high - 1e-2 * width)
+    inside = np.clip(prior.unit, prior.low + 1e-3 * width, prior.high - 1e-2 * width)
     return prior.unconstrain(float(inside))
 
 
@@ -284,6 +290,16 @@ def _moment_tie(model: BradleyTerry) -> float:
     """The threshold that explains the share of ties if all items had the same quality."""
     share = (model.counts.total_ties + 0.5) / (model.counts.comparisons + 1)
     return float(2 * np.arctanh(min(share, 0.99)))
+
+
+def _moment_steps(model: BradleyTerry) -> Floats:
+    """The steps that explain the shares of graded answers if all items had the same quality."""
+    if model.counts.strengths is None:
+        return np.empty(0)
+    number = model.counts.strengths.sum(axis=(0, 1))
+    beyond = np.cumsum(number[::-1])[::-1] + 0.5
+    share = np.minimum(beyond / (model.counts.comparisons + 1), 0.99)
+    return np.asarray(np.maximum(np.diff(2 * np.arctanh(1 - share)), 0.1), np.float64)
 
 
 @dataclass(frozen=True)

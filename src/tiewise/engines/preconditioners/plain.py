@@ -45,6 +45,7 @@ from tiewise.model.unconstrained_tie import UnconstrainedTie
 Floats = NDArray[np.float64]
 
 AVERAGING_ROUNDS = 3
+CLOSE = 0.1  # posterior sd by which qualities still move in a round that is the last
 SINGLE_PRECISION_SIZE = 256  # items from which on casting to single precision pays
 
 
@@ -264,11 +265,12 @@ def _average_quadratic(
     centre = Centre.of(marginal.mode)
     quadratic = expand(posterior, centre)
     for _ in range(rounds):
+        before = centre.quality
         quadratic, centre = average(posterior, quadratic, centre, times=1)
         scale = quadratic.scale(0.0, centre.log_alpha, marginal.sd)
         move = scale.log_alpha - centre.log_alpha
         centre = quadratic.centre(scale.log_alpha)
-        if abs(move) < 0.1 * marginal.sd:
+        if abs(move) < 0.1 * marginal.sd and quadratic.distance(before, centre) < CLOSE:
             break
     return quadratic, centre.log_alpha
 

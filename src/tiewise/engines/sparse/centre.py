@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tiewise.engines.preconditioners.laplace_marginal import MAX_LOG_SCALE
 from tiewise.engines.preconditioners.newton import (
-    initial_tie,
+    initial_threshold,
     tie_derivatives,
     unconstrained_tie,
 )
@@ -170,7 +170,7 @@ def find_centre(
 
 def _start(model: BradleyTerry) -> SparseCentre:
     tie_prior = unconstrained_tie(model)
-    t = 0.0 if tie_prior is None else initial_tie(model, tie_prior)
+    t = 0.0 if tie_prior is None else initial_threshold(tie_prior)
     fixed = model.fixed_variance
     return SparseCentre(np.zeros(model.size), t, 0.0 if fixed is None else float(np.log(fixed) / 2))
 

@@ -23,7 +23,7 @@ SparsePreconditioner = DiagonalPreconditioner | NetworkPreconditioner
 
 def prefers_sparse(model: BradleyTerry) -> bool:
     """Whether a model has too many items for matrices of items by items, and does without them."""
-    if model.terms:
+    if model.terms or model.steps:
         return False
     if isinstance(model.prior, Network):
         return model.size > DENSE_AREAS and model.prior.exponential.is_exact

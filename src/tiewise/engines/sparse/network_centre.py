@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.engines.preconditioners.laplace_marginal import MAX_LOG_SCALE
-from tiewise.engines.preconditioners.newton import initial_tie, unconstrained_tie
+from tiewise.engines.preconditioners.newton import initial_threshold, unconstrained_tie
 from tiewise.engines.sparse.centre import (
     CLOSE,
     MAX_SCALE_MOVE,
@@ -161,7 +161,7 @@ def find_network_centre(model: BradleyTerry, likelihood: Likelihood) -> NetworkC
     assert isinstance(model.prior, Network)
     exponential, signs = model.prior.exponential, _signs(2 * model.size)
     scale, tie_prior = _first_scale(model), unconstrained_tie(model)
-    t = 0.0 if tie_prior is None else initial_tie(model, tie_prior)
+    t = 0.0 if tie_prior is None else initial_threshold(tie_prior)
     quality, gap_sd = np.zeros(model.size), np.zeros(len(likelihood.first))
     for _ in range(MOST_ROUNDS):
         quadratic = _expand(model, likelihood, exponential, quality, t, scale, gap_sd)

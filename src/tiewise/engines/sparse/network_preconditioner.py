@@ -64,6 +64,14 @@ class NetworkPreconditioner:
         """None: similar data begin anew."""
         return
 
+    @property
+    def uncertain_rows(self) -> slice:
+        """Rows of q in which a start may be too wide: those of scales and threshold.
+
+        The whitening is that of the centre, so that far from it layers leave the scales less room.
+        """
+        return slice(self.rank, None)
+
     def _scales(self, q: Floats) -> Floats:
         """log α and τ less their means (2, chains)."""
         rows, free = np.zeros((2, q.shape[1])), self.rank

@@ -78,6 +78,11 @@ class DiagonalPreconditioner:
         """A start for similar data."""
         return self.centre
 
+    @property
+    def uncertain_rows(self) -> slice:
+        """Rows of q in which a start may be too wide: those of items."""
+        return slice(0, self.rank)
+
     @cached_property
     def _diagonal(self) -> Floats:
         return self.precision.diagonal
