@@ -11,6 +11,8 @@ from numpy.random import Generator, SeedSequence
 from support.calibration import RANKS, assert_uniform_ranks
 from support.quadrature_cases import IG
 from support.reference_formulas import monte_carlo_error
+from tiewise.criticism.judge_influence import posterior_draws
+from tiewise.criticism.leave_one_out import leave_one_out
 from tiewise.data.counts import Counts
 from tiewise.engines.base import EngineUnsuitable
 from tiewise.engines.gibbs import Gibbs
@@ -210,6 +212,15 @@ def test_results_hold_cuts_and_the_model_again():
     steps = cut.diff("strength").to_numpy()[..., 0]
     without = scale_log_prior(tree["posterior"], replace(again, counts=counts.ungraded(), step=()))
     assert np.allclose(scale_log_prior(tree["posterior"], again), without - steps)
+
+
+def test_what_leaves_answers_out_does_not_pretend_to_know_grades():
+    _, counts = five_answers(50)
+    tree = fit(BradleyTerry(counts), Transport(draws=400), rng=9)
+    with pytest.raises(InputError, match="leave-one-out does not know graded answers yet"):
+        leave_one_out(tree)
+    with pytest.raises(InputError, match="leaving judges out does not know graded answers yet"):
+        posterior_draws(tree)
 
 
 @pytest.mark.parametrize("engine", [Gibbs(draws=100), Laplace(draws=100)])

@@ -27,7 +27,7 @@ from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.fit import TRUSTED_K, fit, make_engine
 from tiewise.posterior.judgement_record import JudgementRecord
-from tiewise.posterior.predictions import PosteriorDraws
+from tiewise.posterior.predictions import PosteriorDraws, refuse_grades
 from tiewise.randomness import RNGLike, as_seed_sequence
 
 Floats = NDArray[np.float64]
@@ -68,6 +68,7 @@ def refuse_unknown_strata(model: BradleyTerry, record: JudgementRecord) -> None:
 
 def posterior_draws(tree: DataTree) -> PosteriorDraws:
     """The draws of a fit, or as many of them as integrals over judges' terms allow."""
+    refuse_grades(tree, "leaving judges out")
     draws = PosteriorDraws.from_tree(tree)
     return PosteriorDraws.from_tree(tree, TERM_DRAWS) if has_own_terms(draws) else draws
 
@@ -128,9 +129,14 @@ def restrict_to_judges(
 
     Strata of the others stay, without answers: terms of theirs are those of anybody.
     """
-    table, stratum = record.compared, record.compared_stratum
-    rows = judges[table.judge]
-    table = table.where(rows)
+    return restrict_to_judgements(model, record, judges[record.compared.judge])
+
+
+def restrict_to_judgements(
+    model: BradleyTerry, record: JudgementRecord, rows: NDArray[np.bool_]
+) -> BradleyTerry:
+    """The same model of these compared judgements alone."""
+    table, stratum = record.compared.where(rows), record.compared_stratum
     counts = Counts.of(
         model.items, table.left, table.right,
         *(table.answer == code for code in (FIRST, SECOND, TIE)),

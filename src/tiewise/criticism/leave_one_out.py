@@ -17,7 +17,7 @@ from xarray import DataArray, DataTree
 from tiewise.data.answers import TIE
 from tiewise.data.counts import Counts
 from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable
-from tiewise.posterior.predictions import PosteriorDraws
+from tiewise.posterior.predictions import PosteriorDraws, refuse_grades
 
 if TYPE_CHECKING:
     from arviz_stats.utils import ELPDData
@@ -79,6 +79,7 @@ def leave_one_out(tree: DataTree, *, decided: bool = False) -> ELPDData:
     """
     from arviz_stats.utils import ELPDData
 
+    refuse_grades(tree, "leave-one-out")
     rows = answer_rows(tree, decided=decided)
     draws = PosteriorDraws.from_tree(tree, MAX_DRAWS)
     parts = list(_by_batches(draws, rows, decided))

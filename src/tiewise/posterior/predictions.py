@@ -200,3 +200,11 @@ def _refuse_points(tree: DataTree) -> None:
             f"{tree.attrs['engine']} gives one estimate and no draws, so nothing can be made up "
             "from it; fit with another engine"
         )
+
+
+def refuse_grades(tree: DataTree, what: str) -> None:
+    """Raise InputError for a fit of graded answers, where only their direction is known."""
+    if "cut" in tree["posterior"]:
+        raise InputError(
+            f"{what} does not know graded answers yet; fit them without their grades (ungraded())"
+        )
