@@ -48,6 +48,8 @@ def read_comparisons(
     second: str | None = None,
     chosen: str | None = None,
     tie: str | None = None,
+    grade: str | None = None,
+    grades: Sequence[str] = (),
     judge: str | None = None,
     name: str | None = None,
     drop_invalid: bool = False,
@@ -57,7 +59,10 @@ def read_comparisons(
 
     The format is recognised by the columns. Otherwise say which columns hold the two items
     (`first`, `second`), the id of the chosen one (`chosen`, empty for a tie) and, where there are
-    ties, a flag for them (`tie`: 1/0, true/false, yes/no). `judge` names the column of judges,
+    ties, a flag for them (`tie`: 1/0, true/false, yes/no). `grade` names a column that says how
+    strongly an item was chosen, from 1 to 3; or, without a chosen item, the graded answer itself:
+    a whole number that favours the first item, or one of the words `grades`, which run from all
+    for the first to all for the second. `judge` names the column of judges,
     and `name` is what messages call the source. Rows that are no pair (an item with itself, or a
     missing one) are refused, or with `drop_invalid` left out and counted in `left_out`. A text
     that means nothing, such as NA or null, is no id, unless `any_id` says so.
@@ -65,9 +70,9 @@ def read_comparisons(
     opened = open_source(source)
     if name:
         opened = opened._replace(name=name)
-    named = {"first": first, "second": second, "chosen": chosen, "tie": tie}
+    named = {"first": first, "second": second, "chosen": chosen, "tie": tie, "grade": grade}
     layout = replace(
-        recognise(opened.name, opened.frame.collect_schema().names(), named, judge),
+        recognise(opened.name, opened.frame.collect_schema().names(), named, judge, grades),
         drop_invalid=drop_invalid,
         any_id=any_id,
     )
@@ -88,7 +93,9 @@ def read_comparisons(
         )
     tally = _repeated(judgements, times)
     offered = read_ties_offered(source) if isinstance(source, (str, PathLike)) else None
-    return Comparisons(opened.frame, layout, opened.name, tally, left_out, offered)
+    offered = bool(len(grades) % 2) if grades else offered
+    levels = len(grades) // 2 or (1 if tally.strength is None else int(tally.strength.max()))
+    return Comparisons(opened.frame, layout, opened.name, tally, left_out, offered, max(levels, 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +105,8 @@ class Comparisons:
     `frame` holds the rows as they came and where they live, `layout` says how to read them, and
     `tally` holds each kind of row once, checked. `left_out` says how many rows were no pair of
     items and were left out, by the reason. `ties_offered` says whether judges could call a tie,
-    where a file beside the table does. Made by `read_comparisons` or `from_columns`.
+    where a file beside the table does. `levels` are the ways to choose an item, more than one
+    where answers are graded. Made by `read_comparisons` or `from_columns`.
     """
 
     frame: Frame
@@ -107,6 +115,7 @@ class Comparisons:
     tally: Judgements
     left_out: Mapping[str, int] = field(default_factory=dict)
     ties_offered: bool | None = None
+    levels: int = 1
 
     @classmethod
     def from_columns(
@@ -184,9 +193,14 @@ class Comparisons:
             np.where(tally.answer == answer, tally.times, 0) for answer in (FIRST, SECOND, TIE)
         )
         item = _positions(self.items, tally.texts)
+        strengths = None
+        if self.levels > 1 and tally.strength is not None:
+            level = tally.strength[:, None] == np.arange(1, self.levels + 1)
+            strengths = np.stack([level * wins_first[:, None], level * wins_second[:, None]], 1)
         return Counts.of(
             self.items, item[tally.first], item[tally.second], wins_first, wins_second, ties,
             stratum=stratum, strata=strata, skips=self.skips, judges=self.judges, ordered=ordered,
+            strengths=strengths,
         )  # fmt: skip
 
     def combinations(self, *columns: str) -> list[tuple[str, ...]]:
@@ -251,6 +265,7 @@ class Comparisons:
             "first": texts[judgements.first],
             "second": texts[judgements.second],
             "outcome": ANSWER_WORDS[judgements.answer],
+            **({"grade": judgements.strength} if judgements.strength is not None else {}),
             **({"times": judgements.times} if self.layout.counted else {}),
         }
         index = pd.RangeIndex(len(judgements.row))
@@ -303,7 +318,8 @@ class Comparisons:
         if self.layout.counted:
             rows = rows.loc[rows.index.repeat(rows.pop("times"))].reset_index(drop=True)
         columns = _interface(rows, None if self.layout.sides else self.items)
-        extras = _renamed(rows.drop(columns=["judge", "first", "second", "outcome"]), columns)
+        own = {"judge", "first", "second", "outcome", "grade"}
+        extras = _renamed(rows.drop(columns=list(own & set(rows.columns))), columns)
         if "comparison_id" not in extras:
             extras.insert(0, "comparison_id", range(1, len(rows) + 1))
         number = extras.pop("comparison_id").to_frame()
@@ -360,6 +376,7 @@ def _interface(rows: pd.DataFrame, items: tuple[str, ...] | None) -> pd.DataFram
             "item_2_id": second,
             "selected_item_id": chosen,
             "state": outcome.map({answer.word: answer.state for answer in ANSWERS}),
+            **({"grade": rows["grade"]} if "grade" in rows else {}),
         }
     )
 

@@ -8,9 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tiewise.data.answers import FIRST, SECOND
 from tiewise.data.counts import Integers
 from tiewise.data.text_columns import MISSING, Mask, TextColumns
 
+MOST_LEVELS = 3
+"""Ways to choose an item, with which there are up to seven answers."""
+NO_GRADE = dict.fromkeys({*MISSING, "0"}, 0)
 YES = {"1", "1.0", "true", "yes"}
 NO = MISSING | {"0", "0.0", "false", "no"}
 
@@ -26,10 +30,14 @@ class RowFault:
 
 
 class ParsedRows(NamedTuple):
-    """What a rule makes of rows: what is wrong with them, and pairs of (answer, how often)."""
+    """What a rule makes of rows: what is wrong with them, and pairs of (answer, how often).
+
+    `strength` says how strongly the item was chosen, from 1, in formats with one answer a row.
+    """
 
     faults: list[RowFault]
     answers: list[tuple[Integers, Integers]]
+    strength: Integers | None = None
 
 
 ITSELF, NO_ITEM = "an item with itself", "an item missing"
@@ -45,6 +53,7 @@ class Judgements:
     """Positions of two items in `texts`, code of the answer, how often, and in which row.
 
     `left_out` are rows in which there is no pair, by the reason, where they may be left out.
+    `strength` is that of a choice, from 1, and 0 of other answers; None where there are no grades.
     """
 
     texts: tuple[str, ...]
@@ -54,6 +63,7 @@ class Judgements:
     times: Integers
     row: Integers
     left_out: Mapping[str, Mask] = field(default_factory=dict)
+    strength: Integers | None = None
 
 
 class BadRow(NamedTuple):
@@ -70,7 +80,10 @@ def parse_rows(
 
     With `drop_invalid` rows without a pair of items are left out.
     """
-    faults, answers = rule(rows, columns)
+    faults, answers, strength = rule(rows, columns)
+    if strength is None and "grade" in columns:
+        strength, wrong = chosen_strengths(rows, answers[0][0])
+        faults = [*faults, *wrong]
     left_out = _without_pair(faults) if drop_invalid else {}
     kept = ~np.any([np.zeros(len(rows), bool), *left_out.values()], axis=0)
     faults = [replace(fault, rows=fault.rows & kept) for fault in faults]
@@ -84,7 +97,8 @@ def parse_rows(
     inside = kept[row_of]
     answer, times, row_of = answer[inside], times[inside], row_of[inside]
     first, second = rows.columns["first"][row_of], rows.columns["second"][row_of]
-    return Judgements(rows.texts, first, second, answer, times, row_of, left_out)
+    strength = None if strength is None else strength[row_of]
+    return Judgements(rows.texts, first, second, answer, times, row_of, left_out, strength)
 
 
 def _without_pair(faults: Iterable[RowFault]) -> dict[str, Mask]:
@@ -111,6 +125,24 @@ def chosen_sides(rows: TextColumns) -> tuple[Mask, Mask]:
     plain = np.array([code.get(text.removesuffix(".0"), k) for text, k in code.items()], np.int64)
     chosen = np.where((chosen == first) | (chosen == second), chosen, plain[chosen])
     return chosen == first, chosen == second
+
+
+def chosen_strengths(rows: TextColumns, answer: Integers) -> tuple[Integers, list[RowFault]]:
+    """How strongly the item was chosen, by a column of numbers; and rows where that cannot be."""
+    number = rows.lookup("grade", {str(k): k for k in range(1, MOST_LEVELS + 1)} | NO_GRADE)
+    chosen = (answer == FIRST) | (answer == SECOND)
+    faults = [
+        RowFault(
+            chosen & (number < 1),
+            f"{{column[grade]}} {{grade!r}} does not say how strongly the item was chosen; write a "
+            f"whole number from 1 (just chosen) to {MOST_LEVELS}",
+        ),
+        RowFault(
+            ~chosen & (number != 0),
+            "{column[grade]} is {grade!r}, but no item was chosen; empty it, or write 0",
+        ),
+    ]
+    return np.where(chosen, number, 0), faults
 
 
 def pair_faults(rows: TextColumns) -> list[RowFault]:

@@ -15,9 +15,11 @@ from tiewise.data.answers import (
     FIRST,
     SECOND,
     SELECTED,
+    SKIP,
     TIE,
 )
 from tiewise.data.format_rules import (
+    MOST_LEVELS,
     YES,
     ParsedRows,
     RowFault,
@@ -157,6 +159,8 @@ def _numbered(number: str, letter: str, side: str, place: str) -> list[str]:
     return names
 
 
+FIRST_ITEM = _numbered("1", "a", "left", "first")
+SECOND_ITEM = _numbered("2", "b", "right", "second")
 COMPARATIVE_JUDGEMENT = Format(
     "comparative judgement",
     _chosen,
@@ -173,8 +177,8 @@ PAIR_AND_WINNER = Format(
     "pair and winner",
     _chosen,
     {
-        "first": _numbered("1", "a", "left", "first"),
-        "second": _numbered("2", "b", "right", "second"),
+        "first": FIRST_ITEM,
+        "second": SECOND_ITEM,
         "chosen": [*WINNER, *CHOSEN, "preferred", "preferred_id"],
     },
     FLAG,
@@ -182,6 +186,46 @@ PAIR_AND_WINNER = Format(
 )
 NAMED_COLUMNS = Format("named columns", _chosen, {"first": [], "second": [], "chosen": []}, FLAG)
 """Columns that the user names; never recognised by headings."""
+
+
+# Graded answers, which say by themselves which item has more.
+
+
+def graded_pairs(words: Sequence[str] = ()) -> Format:
+    """Pairs with a graded answer: one of these words, or a whole number that favours the first.
+
+    `words` run from all for the first item to all for the second.
+    """
+    grades = _grades(words)
+    allowed = f"a whole number from -{MOST_LEVELS} to {MOST_LEVELS}"
+    allowed = f"one of {', '.join(words)}" if words else allowed
+    # Braces in a word are not parts of the message.
+    allowed = allowed.replace("{", "{{").replace("}", "}}")
+
+    def rule(rows: TextColumns, columns: Mapping[str, str]) -> ParsedRows:
+        return _graded(rows, grades, allowed)
+
+    return Format("graded pairs", rule, {"first": FIRST_ITEM, "second": SECOND_ITEM})
+
+
+def _grades(words: Sequence[str]) -> dict[str, int]:
+    """The grade of each text: positive for the first item, 0 about equal, negative the second."""
+    if not words:
+        numbers = range(-MOST_LEVELS, MOST_LEVELS + 1)
+        return {str(k): k for k in numbers} | {f"+{k}": k for k in numbers if k > 0}
+    levels, odd = divmod(len(words), 2)
+    grades = [*range(levels, 0, -1), *[0] * odd, *range(-1, -levels - 1, -1)]
+    return {word.strip().lower(): grade for word, grade in zip(words, grades, strict=True)}
+
+
+def _graded(rows: TextColumns, grades: Mapping[str, int], allowed: str) -> ParsedRows:
+    """A grade in each row; an empty one is a pair that was skipped."""
+    code = rows.lookup("grade", dict.fromkeys(MISSING, 0) | {g: k + 10 for g, k in grades.items()})
+    skipped, grade = code == 0, code - 10
+    answer = np.select([skipped, grade > 0, grade < 0], [SKIP, FIRST, SECOND], TIE)
+    wrong = f"{{column[grade]}} {{grade!r}} is not {allowed}; correct the row, or empty it"
+    faults = [*pair_faults(rows), RowFault(code == UNKNOWN, wrong)]
+    return ParsedRows(faults, one_each(answer), np.where(skipped, 0, np.abs(grade)))
 
 
 # Arena votes, where the answer names a side and not an item.

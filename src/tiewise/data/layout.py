@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiewise.data import FORMATS
-from tiewise.data.format_rules import BadRow, Judgements, parse_rows
-from tiewise.data.formats import NAMED_COLUMNS, Format, heading
+from tiewise.data.format_rules import MOST_LEVELS, BadRow, Judgements, parse_rows
+from tiewise.data.formats import NAMED_COLUMNS, Format, graded_pairs, heading
 from tiewise.data.frames import IdColumns
 from tiewise.data.text_columns import TextColumns
 from tiewise.errors import InputError
@@ -73,18 +73,47 @@ def recognise(
     columns: Sequence[str],
     named: Mapping[str, str | None],
     judge: str | None,
+    grades: Sequence[str] = (),
 ) -> Layout:
-    """The layout that the user named, or the only one that the columns have."""
+    """The layout that the user named, or the only one that the columns have.
+
+    `grades` are the words of a column of graded answers, from the first item to the second.
+    """
     parts = {part: column for part, column in named.items() if column is not None}
     for column in (*parts.values(), judge):
         if column is not None and column not in columns:
             raise InputError(f"{source}: no column {column!r}; there are {column_list(columns)}")
-    layout = _by_names(source, parts) if parts else _by_headings(source, columns)
+    _refuse_grades(source, parts, grades)
+    grade = {part: parts.pop(part) for part in ("grade",) if part in parts}
+    own = graded_pairs(grades) if grade and "chosen" not in parts else None
+    layout = _by_names(source, parts, own) if parts else _by_headings(source, columns, own)
+    layout = Layout(layout.format, {**layout.columns, **grade})
+    if grade and layout.counted:
+        raise InputError(f"{source}: a row stands for many answers; grade= needs one a row")
     free = layout.extras(columns)
     return Layout(layout.format, layout.columns, judge or _judge_column(free))
 
 
-def _by_names(source: str, parts: Mapping[str, str]) -> Layout:
+def _refuse_grades(source: str, parts: Mapping[str, str], grades: Sequence[str]) -> None:
+    """Raise InputError for words of grades that cannot be."""
+    if not grades:
+        return
+    if "grade" not in parts or "chosen" in parts:
+        raise InputError(
+            f"{source}: grades= are the words of a column of graded answers; name it with grade=, "
+            "and leave out chosen="
+        )
+    distinct = {word.strip().lower() for word in grades} - {""}
+    if not 2 <= len(grades) <= 2 * MOST_LEVELS + 1 or len(distinct) < len(grades):
+        raise InputError(
+            f"{source}: {len(grades)} words of grades came, {len(distinct)} of them different; "
+            f"give 2 to {2 * MOST_LEVELS + 1}, from all for the first item to all for the second"
+        )
+
+
+def _by_names(source: str, parts: Mapping[str, str], graded: Format | None) -> Layout:
+    if graded is not None and {"first", "second"} <= parts.keys():
+        return Layout(graded, parts)
     missing = [f"{part}=" for part in NAMED_COLUMNS.needs if part not in parts]
     if missing:
         raise InputError(
@@ -98,11 +127,13 @@ def known_formats() -> list[Format]:
     return [load(line) for line in FORMATS]
 
 
-def _by_headings(source: str, columns: Sequence[str]) -> Layout:
+def _by_headings(source: str, columns: Sequence[str], graded: Format | None) -> Layout:
     headings = {heading(column) for column in columns}
     fitting = [kind for kind in known_formats() if kind.fits(headings)]
     said_better = {name for kind in fitting for name in kind.instead_of}
     fitting = [kind for kind in fitting if kind.name not in said_better]
+    if not fitting and graded is not None and graded.fits(headings):
+        fitting = [graded]
     if not fitting:
         raise InputError(
             f"{source}: no known format has the columns {column_list(columns)}; {NAME_THEM}"
