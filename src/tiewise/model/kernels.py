@@ -283,7 +283,9 @@ def _add_linear(total: Floats, net: Floats, successes: float, quality: Floats, t
 
 def is_compiled() -> bool:
     """Whether the loops are kept from an earlier run; else their first use compiles them."""
-    cache = Path(close_pair_value.stats.cache_path)  # type: ignore[attr-defined]
+    if not hasattr(close_pair_value, "stats"):  # Numba is told not to compile
+        return True
+    cache = Path(close_pair_value.stats.cache_path)
     return any(cache.glob("kernels.close_pair_value*.nbi"))
 
 
