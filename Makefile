@@ -15,8 +15,8 @@ KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
 TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
 .PHONY: demo test test-slow test-all lint audit types everyday tools format figures coverage clean bench \
-  bench-quick bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes experiments \
-  prior-predictive fuzz
+  bench-quick bench-large bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes \
+  experiments prior-predictive fuzz
 
 # What a user has; the developers' tools are not needed here.
 demo: $(VENV)/.installed
@@ -82,6 +82,10 @@ bench: $(VENV)-bench/.ready
 bench-quick: $(VENV)-bench/.ready
 	$(VENV)-bench/bin/python -m benchmarks.engines --quick
 
+# Up to 100,000 items, 10,000 judges, ten million votes: about an hour.
+bench-large: $(VENV)-bench/.ready
+	$(VENV)-bench/bin/python -m benchmarks.large
+
 # The study site under a crowd of judges, on SQLite and on PostgreSQL.
 bench-site: $(VENV)/.ready tools
 	$(BIN)/python -m benchmarks.site
@@ -141,8 +145,9 @@ $(VENV)/.ready: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-# Tiewise as its users have it, beside NumPyro and nutpie. Not the tests' environment: Dask, which
-# only tests need, would be imported by xarray whenever it is there, at half a second a start.
+# Tiewise as its users have it, beside NumPyro, nutpie and scikit-learn. Not the tests' environment:
+# Dask, which only tests need, would be imported by xarray whenever it is there, at half a second a
+# start.
 $(VENV)-bench/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet --upgrade pip

@@ -49,7 +49,8 @@ def _limit(size: int, effort: Effort) -> dict[str, Any]:
     as_it_is, one_thread = limit.seconds(size, effort.draws)
     best = min(as_it_is, one_thread)
     return {
-        "build_s": 0.0, "sample_s": best, "draws": effort.draws, "ess_min": effort.draws,
+        "build_s": 0.0, "sample_s": best, "diagnose_s": 0.0, "draws": effort.draws,
+        "ess_bulk": None, "ess_tail": None, "ess_min": effort.draws,
         "ess_per_s": effort.draws / best, "acceptance": None,
         "gradients_per_effective_draw": None, "peak_mb": peak_mb(), "as_it_is_s": as_it_is,
         "one_thread_s": one_thread,
@@ -62,14 +63,18 @@ def _run(engine: str, data: str, effort: Effort) -> dict[str, Any]:
         from benchmarks.other_samplers import explore
     else:
         from benchmarks.tiewise_engines import explore
-    run = explore(engine, data, effort)
-    least = run.smallest_ess()
+    run = explore(engine, data, effort).diagnosed()
+    bulk, tail, least = run.effective()
     gradients = None if least is None or run.gradients is None else run.gradients / least
     after = None if run.warm_s is None else run.sample_s - run.warm_s
     return {
         "build_s": run.build_s,
         "sample_s": run.sample_s,
+        "diagnose_s": run.diagnose_s,
+        "fit_s": run.fit_s,
         "draws": int(run.tie.size),
+        "ess_bulk": bulk,
+        "ess_tail": tail,
         "ess_min": least,
         "ess_per_s": None if least is None else least / run.seconds,
         "ess_per_s_once_warm": least / after if least is not None and after else None,

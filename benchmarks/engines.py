@@ -19,8 +19,9 @@ from benchmarks.workload import ENGINES, ITEMS, QUICK_DATA, ROOT, Effort, effort
 GRACE = 240.0
 
 COLUMNS = (
-    "engine", "data", "items", "comparisons", "build_s", "sample_s", "draws", "ess_min",
-    "ess_per_s", "acceptance", "gradients_per_effective_draw", "peak_mb",
+    "engine", "data", "items", "comparisons", "build_s", "sample_s", "diagnose_s", "draws",
+    "ess_bulk", "ess_tail", "ess_min", "ess_per_s", "acceptance", "gradients_per_effective_draw",
+    "peak_mb", "bare_mb",
 )  # fmt: skip
 
 Row = dict[str, Any]
@@ -98,7 +99,10 @@ def _earlier_rows(place: Path, options: argparse.Namespace) -> dict[tuple[str, s
     file = place / "engines.json"
     if not file.exists() or not (options.resume or options.only or options.data):
         return {}
-    return {(row["engine"], row["data"]): row for row in json.loads(file.read_text())}
+    kept = json.loads(file.read_text())
+    # Rows of earlier versions know no tails; whoever resumes wants rows that can be compared.
+    kept = [row for row in kept if "ess_tail" in row or not options.resume]
+    return {(row["engine"], row["data"]): row for row in kept}
 
 
 def _write(place: Path, rows: dict[tuple[str, str], Row]) -> None:

@@ -15,13 +15,11 @@ import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter, sleep
-from typing import Any, NamedTuple
+from typing import Any
 
+from benchmarks.process import TIEWISE, Cost, cost
 from benchmarks.workload import ROOT, STUDIES, missing
 
-TIEWISE = str(Path(sys.executable).with_name("tiewise"))
-UNIT = 1 / 2**20 if sys.platform == "darwin" else 1 / 2**10
 BARE = [sys.executable, "-c", "import numpy, scipy"]
 LIBRARIES = ("tiewise", "numpy", "scipy", "numba", "polyagamma", "jax", "numpyro", "nutpie")
 
@@ -50,43 +48,8 @@ def machine() -> dict[str, Any]:
     return {"processor": model, "cores": cores, "python": platform.python_version()} | versions
 
 
-class Ran(NamedTuple):
-    """A command's wall seconds, the start of its Python included, and its memory in megabytes."""
-
-    seconds: float
-    peak: float
-    private: float
-    """Peak of what is its own, without the pages of library files; 0 where /proc does not tell."""
-
-
-def ran(command: list[str], folder: str | None = None) -> Ran:
-    """Run a command, and look at its memory meanwhile."""
-    begun, private = perf_counter(), 0.0
-    with tempfile.TemporaryFile() as output:
-        child = subprocess.Popen(command, cwd=folder or ROOT, stdout=output, stderr=output)
-        while not (ended := os.wait4(child.pid, os.WNOHANG))[0]:
-            private = max(private, _private_mb(child.pid))
-            sleep(0.005)
-        seconds = perf_counter() - begun
-        _, status, usage = ended
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            output.seek(0)
-            raise RuntimeError(f"{' '.join(command)}: {output.read().decode()[-2000:]}")
-    return Ran(seconds, usage.ru_maxrss * UNIT, private)
-
-
-def _private_mb(pid: int) -> float:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0.0
-    figures = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
-    return int(figures[0]) / 1024 if figures else 0.0
-
-
 def _best(command: list[str], times: int = 7) -> float:
-    return min(ran(command).seconds for _ in range(times))
+    return min(cost(command).seconds for _ in range(times))
 
 
 def _starts() -> dict[str, float]:
@@ -98,21 +61,25 @@ def _starts() -> dict[str, float]:
     }
 
 
-def _fit(*words: str, times: int) -> list[Ran]:
-    """`tiewise fit --no-report`, run after run."""
+def _fit(*words: str, times: int, report: bool = False) -> list[Cost]:
+    """`tiewise fit`, run after run."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [TIEWISE, "fit", *words, "--no-report", "--seed", "1", "--force"]
-        return [ran([*command, "--out", f"{folder}/results"], folder) for _ in range(times)]
+        command = [TIEWISE, "fit", *words, *([] if report else ["--no-report"]), "--seed", "1"]
+        command += ["--force", "--out", f"{folder}/results"]
+        return [cost(command, folder, watch=True) for _ in range(times)]
 
 
 def _south_yorkshire() -> dict[str, float]:
     if "south-yorkshire" in missing():
         return {}
-    first, *later = _fit(str(STUDIES / "south-yorkshire-comparisons.csv"), times=4)
+    judgements = str(STUDIES / "south-yorkshire-comparisons.csv")
+    first, *later = _fit(judgements, times=4)
+    _, *with_report = _fit(judgements, times=4, report=True)
     return {
         "fit_south_yorkshire_first_s": first.seconds,
         "fit_south_yorkshire_s": statistics.median(run.seconds for run in later),
-        "fit_south_yorkshire_peak_mb": later[-1].peak,
+        "fit_south_yorkshire_peak_mb": later[-1].peak_mb,
+        "fit_south_yorkshire_report_s": statistics.median(run.seconds for run in with_report),
     }
 
 
@@ -124,17 +91,19 @@ def _dar_es_salaam() -> dict[str, float]:
     areas = ("--areas", str(STUDIES / "dar-es-salaam-subwards.gpkg"), "--name", "subwardName")
     _, by_edges = _fit(judgements, *edges, times=2)
     _, by_map = _fit(judgements, *areas, times=2)
+    _, *with_report = _fit(judgements, *areas, times=4, report=True)
     return {
         "fit_dar_es_salaam_edges_s": by_edges.seconds,
         "fit_dar_es_salaam_map_s": by_map.seconds,
-        "fit_dar_es_salaam_peak_mb": by_edges.peak,
+        "fit_dar_es_salaam_report_s": statistics.median(run.seconds for run in with_report),
+        "fit_dar_es_salaam_peak_mb": by_edges.peak_mb,
     }
 
 
 def _large() -> dict[str, Any]:
     """At N = 1024: memory and time of the command, seconds of the map, and where they go."""
     with tempfile.TemporaryDirectory() as folder:
-        ran([sys.executable, "-m", "benchmarks.large", "write", folder])
+        cost([sys.executable, "-m", "benchmarks.at_1024", "write", folder])
         words = (
             f"{folder}/counts.csv",
             "--prior",
@@ -143,17 +112,17 @@ def _large() -> dict[str, Any]:
             f"{folder}/matrix.csv",
         )
         _, large = _fit(*words, times=2)
-    bare = ran(BARE)
+    bare = cost(BARE, watch=True)
     figures = subprocess.run(
-        [sys.executable, "-m", "benchmarks.large", "measure"],
+        [sys.executable, "-m", "benchmarks.at_1024", "measure"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return {
         "fit_1024_s": large.seconds,
-        "fit_1024_peak_mb": large.peak,
-        "bare_numpy_scipy_mb": bare.peak,
-        "fit_1024_peak_above_bare_mb": large.peak - bare.peak,
-        "fit_1024_private_above_bare_mb": large.private - bare.private,
+        "fit_1024_peak_mb": large.peak_mb,
+        "bare_numpy_scipy_mb": bare.peak_mb,
+        "fit_1024_peak_above_bare_mb": large.peak_mb - bare.peak_mb,
+        "fit_1024_private_above_bare_mb": large.private_mb - bare.private_mb,
         **json.loads(figures.stdout.strip().splitlines()[-1]),
     }
 

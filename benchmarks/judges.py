@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 from dataclasses import replace
 from time import perf_counter, process_time
@@ -52,11 +53,16 @@ def main() -> None:
     parser.add_argument("--judges", type=int, default=10_000)
     parser.add_argument("--comparisons", type=int, default=1_000_000)
     parser.add_argument("--draws", type=int, default=4000)
+    parser.add_argument("--json", action="store_true", help="figures for `make bench-large`")
     options = parser.parse_args()
     model, truth = crowd(options.items, options.judges, options.comparisons)
     begun, used = perf_counter(), process_time()
     tree = fit(model, Transport(draws=options.draws), rng=1)
     seconds, processor = perf_counter() - begun, process_time() - used
+    if options.json:
+        facts = {name: float(tree.attrs[name]) for name in FACTS}
+        print(json.dumps({"seconds": seconds, "fit_cpu_s": processor, **facts}))
+        return
     posterior = tree["posterior"].dataset
     for name in ("tie", "variance", "sharpness_sd", "threshold_sd"):
         print(f"{name}: {float(posterior[name].mean()):.4f} ± {float(posterior[name].std()):.4f}")

@@ -31,7 +31,7 @@ def explore(name: str, data: str, effort: Effort) -> Run:
         if name == "nutpie":
             from benchmarks import nutpie_sampler
 
-            return nutpie_sampler.run(load(data), effort)
+            return nutpie_sampler.explore(load(data), effort)
         return {"numpyro": _plain, "numpyro-whitened": _whitened}[name](data, effort)
 
 

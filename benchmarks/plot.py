@@ -9,7 +9,7 @@ import matplotlib as mpl
 
 from benchmarks.table import read
 from benchmarks.targets import Rows
-from benchmarks.workload import ENGINES, FILES
+from benchmarks.workload import ENGINES, SIZES
 
 STYLE = {
     "transport": ("#b2182b", "-", 2.6), "gibbs-as-published": ("#7f7f7f", "--", 1.4),
@@ -18,7 +18,12 @@ STYLE = {
     "nutpie": ("#1b7837", "-", 1.6), "numpyro-whitened": ("#67a9cf", "--", 1.6),
     "gaussian-limit": ("#000000", ":", 1.6),
 }  # fmt: skip
-MARKS = {"south-yorkshire": ("s", "South Yorkshire"), "dar-es-salaam": ("D", "Dar es Salaam")}
+MADE_UP = {f"synthetic-{size}" for size in SIZES}
+MARKS = {
+    "south-yorkshire": ("s", "South Yorkshire"), "dar-es-salaam": ("D", "Dar es Salaam"),
+    "dar-es-salaam-mixture": ("d", "Dar es Salaam, share inferred"),
+    "independent-1000": ("^", "independent, N = 1,000"),
+}  # fmt: skip
 
 
 def draw(rows: Rows, place: Path) -> None:
@@ -32,7 +37,7 @@ def draw(rows: Rows, place: Path) -> None:
     for engine in ENGINES:
         colour, line, width = STYLE[engine]
         measured = [row for (name, _), row in rows.items() if name == engine and row["ess_per_s"]]
-        made_up = [(row["items"], row["ess_per_s"]) for row in measured if row["data"] not in FILES]
+        made_up = [(row["items"], row["ess_per_s"]) for row in measured if row["data"] in MADE_UP]
         axes.plot(
             *zip(*made_up, strict=True) if made_up else ((), ()),
             line, color=colour, linewidth=width, marker="o", markersize=3.5, label=engine,
@@ -46,14 +51,14 @@ def draw(rows: Rows, place: Path) -> None:
     for mark, name in MARKS.values():
         axes.plot([], [], mark, color="#555555", markersize=7, label=name)
     axes.set(
-        xscale="log", yscale="log", xlabel="items", ylabel="smallest ESS per second, build included"
+        xscale="log", yscale="log", xlabel="items", ylabel="smallest ESS per second, all included"
     )
-    ticks = sorted({row["items"] for row in rows.values()})
+    ticks = sorted({row["items"] for row in rows.values() if row["items"] != 1000})
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
     axes.grid(alpha=0.25)
     axes.legend(fontsize=8, ncols=1, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    axes.set_title("Ten comparisons an item (lines); two real studies (marks)", fontsize=10)
+    axes.set_title("Ten comparisons an item (lines); other studies (marks)", fontsize=10)
     figure.savefig(place / "engines.png", dpi=150)
     figure.savefig(place / "engines.svg", metadata={"Date": None})
 

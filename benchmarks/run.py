@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.posterior.diagnostics import ess
+from tiewise.posterior.diagnostics import convergence, ess
 
 Floats = NDArray[np.float64]
 
@@ -18,13 +19,21 @@ SHORT_SECONDS, REPEATS = 2.0, 5
 FEWEST = 4  # draws a chain, below which there is no effective sample size
 
 
+class EffectiveDraws(NamedTuple):
+    """Smallest bulk and tail sizes, and what counts: the smaller, and no more than the draws."""
+
+    bulk: float | None
+    tail: float | None
+    least: float | None
+
+
 @dataclass(frozen=True)
 class Run:
     """Draws (chains, draws, ...) and what they cost; qualities are centred in each draw.
 
-    `gradients` are those of the kept draws, `warmup_gradients` those before, `warm_s` the part of
-    the sampling time after which draws were kept. `ess` is given only where the draws cannot tell
-    it (weights).
+    `fit_s` is all that `fit` took. `others` are parameters beside λ, δ and α². `gradients` are
+    those of the kept draws, `warmup_gradients` those before, `warm_s` the part of the sampling time
+    after which draws were kept. `ess` is given only where the draws cannot tell it (weights).
     """
 
     quality: Floats
@@ -32,6 +41,10 @@ class Run:
     variance: Floats
     build_s: float
     sample_s: float
+    diagnose_s: float = 0.0
+    fit_s: float | None = None
+    others: Floats | None = None
+    superchains: int = 0
     warm_s: float | None = None
     gradients: int | None = None
     warmup_gradients: int | None = None
@@ -42,17 +55,41 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Build and sampling together."""
-        return self.build_s + self.sample_s
+        """Build, sampling and diagnostics together."""
+        return self.build_s + self.sample_s + self.diagnose_s
 
-    def smallest_ess(self) -> float | None:
-        """Smallest bulk effective sample size over every λ, α² and δ."""
+    @property
+    def parameters(self) -> Floats:
+        """Draws of every λ, of δ, of α² and of whatever else is inferred."""
+        scalars = [self.tie[..., None], self.variance[..., None]]
+        others = [] if self.others is None else [self.others]
+        return np.concatenate([self.quality, *scalars, *others], axis=-1)
+
+    def effective(self) -> EffectiveDraws:
+        """Smallest effective sample sizes over every parameter."""
         if self.ess is not None:
-            return float(self.ess)
+            return EffectiveDraws(None, None, float(self.ess))
         if self.tie.shape[1] < FEWEST:
-            return None
-        scalars = np.stack([self.tie, self.variance], axis=-1)
-        return float(np.min(ess(np.concatenate([self.quality, scalars], axis=-1))))
+            return EffectiveDraws(None, None, None)
+        bulk, tail = (float(np.min(ess(self.parameters, how))) for how in ("bulk", "tail"))
+        return EffectiveDraws(bulk, tail, min(bulk, tail, float(self.tie.size)))
+
+    def diagnosed(self) -> Run:
+        """The same with the seconds that effective sizes and R-hat take, for everybody alike."""
+        if self.tie.shape[1] < FEWEST or self.ess is not None:
+            return self
+        values = {"quality": self.quality, "tie": self.tie, "variance": self.variance}
+        values |= {} if self.others is None else {"others": self.others}
+        seconds, comparisons = [], np.ones(self.quality.shape[-1], np.int64)
+        few = {"quality": self.quality[..., :2], "tie": self.tie}
+        convergence(few, comparisons[:2], self.superchains)  # compiles
+        for _ in range(REPEATS):
+            begun = perf_counter()
+            convergence(values, comparisons, self.superchains)
+            seconds.append(perf_counter() - begun)
+            if seconds[-1] > SHORT_SECONDS:
+                break
+        return replace(self, diagnose_s=float(np.median(seconds)))
 
 
 def centred(quality: Floats) -> Floats:

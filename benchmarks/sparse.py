@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.random import SeedSequence
 
+from benchmarks.data import independent_study, map_truth
 from benchmarks.memory import peak_mb
 from tiewise.engines.base import Draws
 from tiewise.engines.transport import Transport
@@ -31,24 +32,18 @@ from tiewise.progress import no_progress
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.perturbation_gibbs import perturbation_gibbs
 
-TIE, ALPHA, SHARE = 0.3, 1.2, 0.7
-
 
 def study(items: int, comparisons: int) -> tuple[Truth, BradleyTerry]:
     """Simulated judgements of random pairs, independent qualities."""
-    rng = np.random.default_rng(1)
-    quality = ALPHA * rng.normal(size=items)
-    truth = Truth([str(k) for k in range(items)], quality, TIE, ALPHA**2)
-    return truth, BradleyTerry(simulate_counts(truth, comparisons, rng))
+    truth, counts = independent_study(items, comparisons)
+    return truth, BradleyTerry(counts)
 
 
 def map_study(items: int, comparisons: int) -> tuple[Truth, BradleyTerry]:
     """Simulated judgements of areas on a square grid; a share of variance is the map's."""
     side = round(items**0.5)
     rng, prior = np.random.default_rng(1), Network(Graph.grid(side, side))
-    smooth, own = rng.normal(size=(2, side**2))
-    layers = SHARE**0.5 * prior.exponential.root(smooth[:, None])[:, 0] + (1 - SHARE) ** 0.5 * own
-    truth = Truth(prior.items, ALPHA * layers, TIE, ALPHA**2)
+    truth = map_truth(prior, rng)
     return truth, BradleyTerry(simulate_counts(truth, comparisons, rng), prior)
 
 

@@ -1,4 +1,4 @@
-"""Results as Markdown: `python -m benchmarks.table FOLDER`.
+"""Results as Markdown: `python -m benchmarks.table FOLDER`. Of the long cases, too.
 
 Writes FOLDER/engines.md, and for the results of the repository docs/benchmarks-figures.md too.
 """
@@ -11,13 +11,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.large.table import large_section, pictures
+from benchmarks.later_targets import later_targets
+from benchmarks.markdown import grid, number, section
+from benchmarks.published import HEAD as PUBLISHED
+from benchmarks.published import SOURCE, cells
 from benchmarks.targets import Row, Rows, Target, targets
 from benchmarks.workload import ENGINES, ITEMS, ROOT
 
 HEAD = (
-    "data", "N", "engine", "build s", "sampling s", "draws", "smallest ESS", "ESS/s",
-    "Transport's ESS/s is", "gradients per effective draw", "acceptance", "peak MB above bare",
-    "mean δ", "mean α²", "remark",
+    "data", "N", "engine", "build s", "sampling s", "diagnostics s", "draws", "bulk ESS",
+    "tail ESS", "smallest ESS", "ESS/s", "Transport's ESS/s is", "gradients per effective draw",
+    "acceptance", "peak MB above bare", "mean δ", "mean α²", "remark",
 )  # fmt: skip
 
 
@@ -25,26 +30,36 @@ def main() -> None:
     """Read the results in a folder and write their tables."""
     place = Path(sys.argv[1])
     rows, figures = read(place)
+    large = read_large(place)
     opening = _opening(rows, figures)
-    reached = _section("What was to be reached", _targets(targets(rows, figures)))
-    whole = _section("Every case", _grid(HEAD, (_cells(row, rows) for row in rows.values())))
-    parts = [opening, reached, whole, _commands(figures), _spent(figures)]
+    later = section("Targets", _targets(later_targets(rows, figures, large)))
+    reached = later + "\n" + section("Earlier targets", _targets(targets(rows, figures)))
+    long_cases = large_section(large)
+    whole = section("Every case", grid(HEAD, (_cells(row, rows) for row in rows.values())))
+    parts = [opening, reached, whole, _commands(figures), _spent(figures), long_cases]
     (place / "engines.md").write_text("# Engines\n\n" + "\n".join(parts))
     if place.resolve() == (ROOT / "benchmarks" / "results").resolve():
-        speeds = _section("Effective draws a second", _speeds(rows))
-        page = [opening, reached, speeds, _spent(figures)]
+        speeds = section("Effective draws a second", _speeds(rows) + "\n" + SOURCE)
+        page = [opening, reached, speeds, long_cases, pictures(place), _spent(figures)]
         (ROOT / "docs" / "benchmarks-figures.md").write_text(_DOCS + "\n".join(page))
 
 
 _DOCS = """\
 # Benchmark figures
 
-Written by `make bench`; do not edit. How to read them is in [benchmarks.md](benchmarks.md), every
-case in [benchmarks/results/engines.md](../benchmarks/results/engines.md).
+Written by `make bench` and `make bench-large`; do not edit. How to read them is in
+[benchmarks.md](benchmarks.md), every case in
+[benchmarks/results/engines.md](../benchmarks/results/engines.md).
 
 ![Effective draws a second against the number of items](../benchmarks/results/engines.png)
 
 """
+
+
+def read_large(place: Path) -> dict[str, Row]:
+    """The long cases by name."""
+    file = place / "large.json"
+    return {row["name"]: row for row in json.loads(file.read_text())} if file.exists() else {}
 
 
 def read(place: Path) -> tuple[Rows, Mapping[str, Any]]:
@@ -67,36 +82,19 @@ def _opening(rows: Rows, figures: Mapping[str, Any]) -> str:
     return f"{when}, on {where}; Python {machine.get('python', '?')}, {with_}.{lack}\n"
 
 
-def _section(title: str, table: str) -> str:
-    return f"## {title}\n\n{table}"
-
-
-def _grid(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = list(head)
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    if value is None:
-        return "–"
-    if abs(value) >= 1000:
-        return f"{float(f'{value:.{digits}g}'):,.0f}"
-    return f"{value:.{digits}g}"
-
-
 def _cells(row: Row, rows: Rows) -> list[str]:
     ours = rows.get(("transport", row["data"]), {}).get("ess_per_s")
     speed = row["ess_per_s"]
     above = row["peak_mb"] - row["bare_mb"] if row["peak_mb"] is not None else None
     return [
         row["data"], str(row["items"]), row["engine"],
-        _number(row["build_s"]), _number(row["sample_s"]),
+        number(row["build_s"]), number(row["sample_s"]), number(row.get("diagnose_s")),
         "–" if row["draws"] is None else f"{row['draws']:,}",
-        _number(row["ess_min"]), _number(speed),
-        f"{_number(ours / speed)} ×" if ours and speed else "–",
-        _number(row["gradients_per_effective_draw"]), _number(row["acceptance"], 2),
-        _number(above), _number(row.get("tie_mean")), _number(row.get("variance_mean")),
+        number(row.get("ess_bulk")), number(row.get("ess_tail")),
+        number(row["ess_min"]), number(speed),
+        f"{number(ours / speed)} ×" if ours and speed else "–",
+        number(row["gradients_per_effective_draw"]), number(row["acceptance"], 2),
+        number(above), number(row.get("tie_mean")), number(row.get("variance_mean")),
         remark(row),
     ]  # fmt: skip
 
@@ -104,19 +102,19 @@ def _cells(row: Row, rows: Rows) -> list[str]:
 def remark(row: Row) -> str:
     """What is to be known beside a row's numbers."""
     warm = row.get("ess_per_s_once_warm")
-    remarks = [row.get("note"), f"{_number(warm)} ESS/s once warm" if warm else ""]
+    remarks = [row.get("note"), f"{number(warm)} ESS/s once warm" if warm else ""]
     return "; ".join(filter(None, remarks))
 
 
 def _targets(every: Iterable[Target]) -> str:
     words = {True: "reached", False: "**not reached**", None: "no figure"}
-    return _grid(
+    return grid(
         ("case", "to reach", "figure", "", "by a factor of", "remark"),
         (
             [
-                one.what, f"{'≥' if one.floor else '≤'} {one.bound:g}{one.unit}",
-                "–" if one.value is None else f"{_number(one.value)}{one.unit}",
-                words[one.reached], _number(one.margin, 2), one.remark,
+                one.what, f"{'≥' if one.floor else '≤'} {one.bound:,g}{one.unit}",
+                "–" if one.value is None else f"{number(one.value)}{one.unit}",
+                words[one.reached], number(one.margin, 2), one.remark,
             ]
             for one in every
         ),
@@ -125,21 +123,22 @@ def _targets(every: Iterable[Target]) -> str:
 
 def _speeds(rows: Rows) -> str:
     sets = [data for data in ITEMS if any(data == there for _, there in rows)]
-    head = ["engine", *(f"{data}, N = {ITEMS[data]}" for data in sets)]
-    return _grid(
-        head,
+    return grid(
+        ["data", *ENGINES, *PUBLISHED],
         (
-            [engine, *(_number(rows.get((engine, d), {}).get("ess_per_s")) for d in sets)]
-            for engine in ENGINES
+            [
+                f"{data}, N = {ITEMS[data]}",
+                *(number(rows.get((engine, data), {}).get("ess_per_s")) for engine in ENGINES),
+                *cells(data),
+            ]
+            for data in sets
         ),
     )
 
 
 def _commands(figures: Mapping[str, Any]) -> str:
     plain = ((name, v) for name, v in figures.items() if isinstance(v, (int, float)))
-    return _section(
-        "Commands and the map", _grid(("figure", ""), ([n, _number(v)] for n, v in plain))
-    )
+    return section("Commands and the map", grid(("figure", ""), ([n, number(v)] for n, v in plain)))
 
 
 def _spent(figures: Mapping[str, Any]) -> str:
@@ -153,7 +152,7 @@ def _spent(figures: Mapping[str, Any]) -> str:
     )
     pilot = f"The pilot takes {spent['pilot_share_of_gradients']:.0%} of the gradients.\n\n"
     title = f"Where Transport's {spent['sample_s']:.2f} s of sampling go at N = 1024"
-    return _section(title, pilot + _grid(("what", "share"), shares))
+    return section(title, pilot + grid(("what", "share"), shares))
 
 
 if __name__ == "__main__":

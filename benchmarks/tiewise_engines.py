@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from time import perf_counter
 from typing import Any
 
 from benchmarks.data import load
@@ -38,7 +39,10 @@ def explore(name: str, data: str, effort: Effort) -> Run:
 
 def _run_fit(data: str, chosen: Engine, seed: int) -> Run:
     # A fresh model each time: an earlier one would have kept the factor of its prior.
-    tree = fit(load(data), chosen, rng=seed, ess=0)
+    model = load(data)
+    begun = perf_counter()
+    tree = fit(model, chosen, rng=seed, ess=0)
+    whole = perf_counter() - begun
     memory = peak_mb()
     facts, posterior = tree.attrs, tree["posterior"]
     notes = [f"fell back to {facts['engine']}"] if facts["engine"] != chosen.name else []
@@ -46,12 +50,17 @@ def _run_fit(data: str, chosen: Engine, seed: int) -> Run:
         notes.append(f"k-hat {facts['engine_k_hat']:.2f}")
     if "engine_steps" in facts:
         notes.append(f"{facts['engine_steps']} steps a draw, angle {facts['engine_angle']:.2f}")
+    build_s, sample_s = (float(facts[f"{part}_seconds"]) for part in ("build", "sample"))
+    share = posterior["share"].to_numpy()[..., None] if "share" in posterior else None
     return Run(
         quality=centred(tree["posterior/quality"].to_numpy()),
         tie=posterior["tie"].to_numpy(),
         variance=posterior["variance"].to_numpy(),
-        build_s=float(facts["build_seconds"]),
-        sample_s=float(facts["sample_seconds"]),
+        build_s=build_s,
+        sample_s=sample_s,
+        fit_s=whole,
+        superchains=int(facts["superchains"]),
+        others=share,
         gradients=facts.get("engine_gradients"),
         warmup_gradients=facts.get("engine_pilot_gradients"),
         acceptance=facts.get("engine_acceptance"),

@@ -12,18 +12,17 @@ import csv
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from benchmarks.memory import UNIT
+from benchmarks.process import Cost, cost
 from benchmarks.workload import ROOT
 
 ITEMS, JUDGES, REPEATS = 200, 5000, 3
@@ -45,14 +44,6 @@ else:
     frame = dask.dataframe.read_parquet(path)
 print(tw.read_comparisons(frame).counts().comparisons)
 """
-
-
-class Cost(NamedTuple):
-    """What a command took: on the clock, of processors, and of memory."""
-
-    seconds: float
-    cpu_s: float
-    peak_mb: float
 
 
 def main() -> None:
@@ -101,20 +92,12 @@ def run(folder: Path, less: int, repeats: int) -> Any:
 def often(command: Sequence[str], repeats: int) -> Cost:
     """The middle time and the largest memory of several runs."""
     seen = [cost(command) for _ in range(repeats)]
-    print(f"{time.strftime('%H:%M:%S')}  {command[2][:8]} {command[3]}  {seen}", flush=True)
-    seconds, cpu_s, peak_mb = zip(*seen, strict=True)
-    return Cost(median(seconds), median(cpu_s), max(peak_mb))
-
-
-def cost(command: Sequence[str]) -> Cost:
-    """Run a command to its end; seconds, and the most memory it had."""
-    begun = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{command} ended with {status}")
-    seconds = time.perf_counter() - begun
-    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * UNIT)
+    short = [tuple(round(figure, 2) for figure in one[:3]) for one in seen]
+    print(f"{time.strftime('%H:%M:%S')}  {command[2][:8]} {command[3]}  {short}", flush=True)
+    return Cost(
+        median(one.seconds for one in seen), median(one.cpu_s for one in seen),
+        max(one.peak_mb for one in seen), 0.0, seen[-1].output,
+    )  # fmt: skip
 
 
 def row(what: str, number: int, kind: str, took: Cost) -> dict[str, Any]:
