@@ -64,6 +64,12 @@ def _items(sizes: tuple[int, ...]) -> Iterator[Case]:
     return (Case(f"items-{n}", "items", n, 10 * n) for n in sizes)
 
 
+POSTERIOR = """
+import sys, tiewise as tw
+tw.fit(tw.build_model(tw.read_comparisons(sys.argv[1])), rng=1)
+"""
+
+
 def small(case: Case) -> Case:
     """A case that runs the same compiled code, to be run before: compiling is left out."""
     sizes = {"items": min(case.items, 1_600), "map": 4_500, "judges": 25}
@@ -147,16 +153,21 @@ def _judges(case: Case, folder: Path) -> Row:
 
 
 def _against_logistic(case: Case, folder: Path) -> Row:
-    """Processor time over that of one fit by scikit-learn, turn by turn; the middle of each."""
+    """Processor time over that of one fit by scikit-learn, turn by turn; the middle of each.
+
+    Ours is from the file to the posterior, as theirs is to the estimate. The command writes results
+    and judges them as well: `command_cpu_s`.
+    """
     file = _simulate(case, folder)
+    command, facts = _fit(file)
     turns = []
     for _ in range(TURNS):
-        ours, facts = _fit(file)
+        ours = cost([sys.executable, "-c", POSTERIOR, str(file)])
         theirs = cost([sys.executable, "-m", "benchmarks.large.logistic", str(file)])
         turns.append((ours.cpu_s, theirs.cpu_s, theirs.seconds))
     peer = json.loads(theirs.output.strip().splitlines()[-1])
     return {
-        **facts, "cpu_s": median(ours for ours, _, _ in turns),
+        **facts, "command_cpu_s": command.cpu_s, "cpu_s": median(ours for ours, _, _ in turns),
         "peer_cpu_s": median(theirs for _, theirs, _ in turns),
         "peer_seconds": median(seconds for _, _, seconds in turns),
         "over_peer": median(ours / theirs for ours, theirs, _ in turns),

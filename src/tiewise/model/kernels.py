@@ -81,6 +81,8 @@ def pair_log_likelihood(
     exponentials = _exponentials(quality, tie)
     if exponentials is None:
         return any_pair_value(first, second, s_first, s_second, quality, tie)
+    if tie.size == 1:
+        return one_chain_value(first, second, s_first, s_second, quality, tie, *exponentials)
     return close_pair_value(first, second, s_first, s_second, quality, tie, *exponentials)
 
 
@@ -272,6 +274,31 @@ def close_pair_value(
 
 
 @compiled
+def one_chain_value(
+    first: Integers, second: Integers, s_first: Floats, s_second: Floats,
+    quality: Floats, tie: Floats, exp_quality: Floats, exp_minus_quality: Floats,
+) -> Floats:  # fmt: skip
+    """`close_pair_value` for one chain, several times as quick."""
+    net, log, product = np.zeros(quality.shape[0]), 0.0, 1.0
+    close, wide = math.exp(-tie[0]), math.exp(tie[0])
+    for r in range(first.size):
+        f, b = s_first[r], s_second[r]
+        net[first[r]] += f
+        net[second[r]] -= f
+        e = exp_quality[first[r], 0] * exp_minus_quality[second[r], 0]
+        if f + b > MOST_FACTORS or f != math.floor(f) or b != math.floor(b):
+            log += f * math.log1p(e * close) + b * math.log1p(e * wide)
+            continue
+        for k in range(int(f + b)):
+            product *= 1.0 + e * (close if k < f else wide)
+            if product > BIG:
+                log, product = log + math.log(product), 1.0
+    total = np.full(1, -log - math.log(product))
+    _add_linear(total, net, s_first.sum(), quality, tie)
+    return total
+
+
+@compiled
 def _add_linear(total: Floats, net: Floats, successes: float, quality: Floats, tie: Floats) -> None:
     """Σ s_first (λ_first − λ_second − δ), from each item's `net` successes as the first."""
     for i in range(net.size):
@@ -370,17 +397,4 @@ def laplacian_product(first: Integers, second: Integers, weight: Floats, matrix:
             gain[c] += weight[r] * (one[c] - two[c])
         for c in range(matrix.shape[1]):
             loss[c] -= weight[r] * (one[c] - two[c])
-    return out
-
-
-@compiled
-def gap_sd(root: Floats, first: Integers, second: Integers) -> Floats:
-    """Standard deviations of λ_first − λ_second under the covariance rootᵀ root."""
-    columns = np.ascontiguousarray(root.T)
-    out = np.empty(first.size)
-    for r in range(first.size):
-        one, two, total = columns[first[r]], columns[second[r]], 0.0
-        for k in range(columns.shape[1]):
-            total += (one[k] - two[k]) ** 2
-        out[r] = math.sqrt(total)
     return out

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from tiewise.engines.preconditioners.laplace_marginal import MAX_LOG_SCALE
 from tiewise.engines.preconditioners.newton import ConditionalMode, ConditionalPosterior
+from tiewise.engines.preconditioners.plain_kernels import gap_sd
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.kernels import gap_sd
 from tiewise.model.map_priors import Mixture, log_share_prior, share_of
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.unconstrained_tie import UnconstrainedTie

@@ -7,6 +7,7 @@ and Laplace's approximation around such modes gives the marginal density of log 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +22,8 @@ from tiewise.engines.preconditioners.newton import (
 Floats = NDArray[np.float64]
 
 MAX_LOG_SCALE = 6.0  # bound of |log α| in every search: α from 1/400 to 400
-MANY_DIRECTIONS = 256  # from which on the marginal is as good as normal
+FIRST_STEP = 0.4  # of log α, in search of its maximum
+MANY_DIRECTIONS = 256  # from which on the marginal is as good as normal, and threads pay
 
 
 @dataclass(frozen=True)
@@ -47,18 +49,26 @@ def fit_laplace_marginal(
         return LaplaceMarginal(mode, mode.log_alpha, 0.0)
     modes: list[ConditionalMode] = []
 
-    def evaluate(a: float) -> ConditionalMode:
+    def evaluate(*points: float) -> None:
         # Only the last factor stays in memory: with many items there is no room for all.
         last = modes[-1].factor if modes else None
         modes[:] = [replace(mode, factor=None) for mode in modes]
-        nearest = min(modes, key=lambda m: abs(m.log_alpha - a), default=start)
-        begin = nearest if nearest is None or last is None else replace(nearest, factor=last)
-        modes.append(posterior.mode(a, begin, tolerance=ROUGH_TOLERANCE))
-        return modes[-1]
 
-    evaluate(0.0 if start is None else start.log_alpha)
+        def mode_at(a: float) -> ConditionalMode:
+            nearest = min(modes, key=lambda m: abs(m.log_alpha - a), default=start)
+            begin = nearest if nearest is None or last is None else replace(nearest, factor=last)
+            return posterior.mode(a, begin, tolerance=ROUGH_TOLERANCE)
 
-    best = _bracket(evaluate, modes)
+        with ThreadPoolExecutor(len(points)) as pool:
+            modes.extend(list(pool.map(mode_at, points)))
+
+    first = 0.0 if start is None else start.log_alpha
+    evaluate(first)
+    many, step = posterior.rank >= MANY_DIRECTIONS, FIRST_STEP
+    if many and abs(first) + step < MAX_LOG_SCALE:  # both sides at once
+        evaluate(first - step, first + step)
+        step *= 1.5
+    best = _bracket(evaluate, modes, step)
     if abs(best.log_alpha) >= MAX_LOG_SCALE:
         return LaplaceMarginal(best, best.log_alpha, 0.5, at_edge=True)
     if rough:
@@ -70,19 +80,19 @@ def fit_laplace_marginal(
             break
         evaluate(centre)
         best = max(modes, key=lambda m: m.log_marginal)
-    many = posterior.rank >= MANY_DIRECTIONS
-    for step in (-1.25, 1.25) if many else (-2.5, -1.25, 1.25, 2.5):
-        if min(abs(m.log_alpha - best.log_alpha - step * sd) for m in modes) > 0.5 * sd:
-            evaluate(best.log_alpha + step * sd)
+    around = (-1.25, 1.25) if many else (-2.5, -1.25, 1.25, 2.5)
+    sides = [best.log_alpha + step * sd for step in around]
+    sides = [a for a in sides if min(abs(m.log_alpha - a) for m in modes) > 0.5 * sd]
+    for points in [sides] if many and sides else [[a] for a in sides]:
+        evaluate(*points)
     mode = best if many else posterior.mode(best.log_alpha, best)
     return LaplaceMarginal(mode, *_moments(modes, best.log_alpha, sd))
 
 
 def _bracket(
-    evaluate: Callable[[float], ConditionalMode], modes: list[ConditionalMode]
+    evaluate: Callable[[float], None], modes: list[ConditionalMode], step: float
 ) -> ConditionalMode:
     """Move along log α until the best mode has a worse one on either side."""
-    step = 0.4
     while True:
         best = max(modes, key=lambda m: m.log_marginal)
         log_alphas = [m.log_alpha for m in modes]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tiewise.model.kernels import compiled
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @compiled
@@ -108,3 +109,16 @@ def transform_layer_gradient(
             by_scale[c] += variance * prior_precision[c] * (total * (x[k, c] + mean[k, c]) + 1.0)
             by_scale[c] += x[k, c] * x[k, c] * prior_precision[c] - 1.0
     return by_scale, by_shift
+
+
+@compiled
+def gap_sd(root: Floats, first: Integers, second: Integers) -> Floats:
+    """Standard deviations of λ_first − λ_second under the covariance rootᵀ root."""
+    columns = np.ascontiguousarray(root.T)
+    out = np.empty(first.size)
+    for r in range(first.size):
+        one, two, total = columns[first[r]], columns[second[r]], 0.0
+        for k in range(columns.shape[1]):
+            total += (one[k] - two[k]) ** 2
+        out[r] = math.sqrt(total)
+    return out
