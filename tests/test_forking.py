@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tiewise import forking
-from tiewise.forking import beside, can_fork, share_out
+from tiewise.forking import SharedJobs, beside, can_fork, share_out
 
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
@@ -62,6 +62,43 @@ def test_a_job_that_fails_fails_here(way):
 
     with pytest.raises(ValueError, match="this one"):
         share_out([partial(abs, 1), fail, fail, fail])
+
+
+def write_pid(place: Path) -> int:
+    place.write_text(str(os.getpid()), encoding="utf-8")
+    return os.getpid()
+
+
+def test_jobs_are_begun_while_the_block_runs(forked, tmp_path):
+    """Before anybody asks for their results."""
+    places = [tmp_path / str(k) for k in range(3)]
+    with SharedJobs([partial(write_pid, place) for place in places]) as shared:
+        while not (places[-1].exists() and places[-1].read_bytes()):
+            pass
+        writers = shared.results()
+    assert len(set(writers)) == 1
+    assert os.getpid() not in writers
+
+
+def test_results_of_a_block_come_in_their_order(way):
+    with SharedJobs([partial(pow, k, 2) for k in range(40)]) as shared:
+        assert shared.results() == [k**2 for k in range(40)]
+
+
+def test_jobs_of_a_block_that_failed_are_ended(forked, tmp_path):
+    def wait() -> None:
+        write_pid(tmp_path / "pid")
+        threading.Event().wait()
+
+    def wait_and_fail() -> None:
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_bytes():
+            pass
+        raise KeyError
+
+    with pytest.raises(KeyError), SharedJobs([wait]):
+        wait_and_fail()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text(encoding="utf-8")), 0)
 
 
 def end_other(parent: int) -> int:

@@ -52,6 +52,7 @@ from .model.terms import Sharpness as Sharpness
 from .model.terms import Thresholds as Thresholds
 from .planning.design import StudyDesign as StudyDesign
 from .planning.plan_study import plan_study as plan_study
+from .posterior.bands.told_apart import bands as bands
 from .posterior.fit import fit as fit
 from .posterior.results_folder import Results as Results
 from .posterior.results_folder import Wording as Wording
@@ -65,6 +66,8 @@ from .report.html import rewrite_report as rewrite_report
 from .report.html import write_report as write_report
 from .workflows.analyse import analyse as analyse
 from .workflows.assess_judges import assess_judges as assess_judges
+from .workflows.assess_robustness import assess_robustness as assess_robustness
+from .workflows.assess_robustness import keep_robustness as keep_robustness
 from .workflows.compare_models import compare_models as compare_models
 from .workflows.write_results import write_results as write_results
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from tempfile import TemporaryFile
 from time import monotonic, sleep
-from typing import IO, TypeVar
+from typing import IO, Generic, TypeVar
 
 Result = TypeVar("Result")
 
@@ -57,21 +57,53 @@ def share_out(
 
     Results are pickled there. `done` is called, in this process, with the number of jobs begun.
     """
-    begun, end = os.pipe()
-    # A pipe is a queue of jobs: whoever is free reads the next byte.
-    os.write(end, bytes(range(len(jobs))))
-    os.close(end)
-    results: dict[int, Result] = {}
-    with TemporaryFile() as file:
-        try:
-            with beside(partial(_write_results, jobs, begun, file)):
-                for k in _next_jobs(begun):
-                    done(k)
-                    results[k] = jobs[k]()
-        finally:
-            os.close(begun)
-        results.update(_read_results(file))
-    return [results[k] if k in results else job() for k, job in enumerate(jobs)]
+    with SharedJobs(jobs) as shared:
+        return shared.results(done)
+
+
+class SharedJobs(Generic[Result]):
+    """Jobs that a second process begins with at once, where there can be one, while a block runs.
+
+    In the block `results` does what nobody has begun; whatever the other process could not do, too.
+    """
+
+    def __init__(self, jobs: Sequence[Callable[[], Result]]) -> None:
+        self._jobs = jobs
+        # A pipe is a queue of jobs: whoever is free reads the next byte.
+        self._queue, end = os.pipe()
+        os.write(end, bytes(range(len(jobs))))
+        os.close(end)
+        self._file = TemporaryFile()  # noqa: SIM115
+        self._child: int | None = None
+
+    def __enter__(self) -> SharedJobs[Result]:
+        """Begin."""
+        if can_fork():
+            self._child = _fork(partial(_write_results, self._jobs, self._queue, self._file))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End the other process, if it still runs."""
+        if self._child is not None:
+            _end(self._child)
+        self._file.close()
+        os.close(self._queue)
+
+    def results(self, done: Callable[[int], None] = lambda number: None) -> list[Result]:
+        """The results of all jobs, in their order; `done` is called with the number of each begun.
+
+        Results of the other process were pickled.
+        """
+        own: dict[int, Result] = {}
+        for k in _next_jobs(self._queue):
+            done(k)
+            own[k] = self._jobs[k]()
+        if self._child is not None:
+            if not _ended_well(self._child):
+                _end(self._child)
+            self._child = None
+            own.update(_read_results(self._file))
+        return [own[k] if k in own else job() for k, job in enumerate(self._jobs)]
 
 
 def _next_jobs(queue: int) -> Iterator[int]:

@@ -111,6 +111,93 @@ def test_scrutinise_leaves_other_pictures_alone(place):
     assert mine.read_bytes() == b"a picture"
 
 
+@pytest.fixture(scope="module")
+def close_race(tmp_path_factory) -> Path:
+    """Results in which one item is a little ahead of another, with their report."""
+    folder = tmp_path_factory.mktemp("race")
+    rows = [("a", "b", "a", "x")] * 5 + [("a", "b", "b", "y")] * 4 + [("b", "c", "b", "z")] * 8
+    rows += [("a", "c", "a", "y")] * 8 + [("c", "a", "c", "x")] * 2 + [("c", "b", "c", "z")] * 2
+    table = pd.DataFrame(rows, columns=["first", "second", "chosen", "judge"])
+    table.to_csv(folder / "judgements.csv", index=False)
+    columns = ("--first", "first", "--second", "second", "--chosen", "chosen")
+    made = run("fit", folder / "judgements.csv", "--out", folder / "results", "--seed", 1,
+               "--top", 1, *columns)  # fmt: skip
+    assert made.exit_code == 0, made.output
+    return folder / "results"
+
+
+def test_robust_says_how_few_decide_and_writes_the_report_again(close_race):
+    before = (close_race / "report.html").read_text(encoding="utf-8")
+    assert "How few answers decide it?" not in before
+    result = run("robust", close_race, "--seed", 2)
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.output.split())
+    # Without one choice of a over b the two stand alike, and without two b is ahead.
+    assert "Leaving out 2 of 29 answers would change the first: b would then be ahead of a" in words
+    assert "of 3 judges would change the first" in words
+    table = pd.read_csv(close_race / "robust.csv", dtype=str, keep_default_na=False)
+    own = table[(table["conclusion"] == "first") & (table["leave_out"] == "answer")]
+    assert own["chosen"].tolist() == ["a", "a"]
+    assert (own[["first", "second"]] == "a").any(axis=1).all()
+    facts = json.loads((close_race / "fit.json").read_text())
+    after = (close_race / "report.html").read_text(encoding="utf-8")
+    assert ("How few answers decide it?" in after) is facts["verdict"]["headline"]
+    # Words change, and what was found stays.
+    assert run("report", close_race, "--noun", "tree").exit_code == 0
+    assert (close_race / "robust.json").is_file()
+
+
+def test_robust_writes_a_table_elsewhere_and_leaves_the_results_alone(close_race, tmp_path):
+    for name in ("robust.csv", "robust.json"):
+        (close_race / name).unlink(missing_ok=True)
+    out = tmp_path / "deciding.csv"
+    words = ("robust", close_race, "--answers", "--max", 2, "--item", "c", "--out", out)
+    assert run(*words).exit_code == 0
+    assert not (close_race / "robust.csv").exists()
+    assert set(pd.read_csv(out)["leave_out"]) == {"answer"}
+    again = run(*words)
+    assert again.exit_code == 2
+    assert "--force" in again.stderr
+    assert run(*words, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(("--item", "zebra"), "no item 'zebra'"), (("--top", "3"), "--top 3 is not between 1 and 2")],
+)
+def test_robust_refuses_in_a_line(close_race, words, message):
+    result = run("robust", close_race, *words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_robust_needs_an_exact_engine(close_race, tmp_path):
+    file = close_race.parent / "judgements.csv"
+    words = (file, "--first", "first", "--second", "second", "--chosen", "chosen")
+    refused = run("fit", *words, "--out", tmp_path / "a", "--engine", "laplace", "--robust")
+    assert refused.exit_code == 2
+    assert "--robust needs an exact engine" in refused.stderr
+    assert (
+        run("fit", *words, "--out", tmp_path / "b", "--engine", "laplace", "--no-report").exit_code
+        == 0
+    )
+    late = run("robust", tmp_path / "b")
+    assert late.exit_code == 2
+    assert "only be said of an exact engine" in late.stderr
+
+
+@pytest.mark.slow
+def test_a_fit_can_say_how_few_decide_at_once(close_race, tmp_path):
+    file = close_race.parent / "judgements.csv"
+    words = (file, "--first", "first", "--second", "second", "--chosen", "chosen", "--top", 1)
+    both = run("fit", *words, "--out", tmp_path / "both", "--seed", 1, "--robust")
+    assert both.exit_code == 0, both.output
+    assert run("robust", close_race).exit_code == 0
+    one, two = ((folder / "robust.csv").read_bytes() for folder in (tmp_path / "both", close_race))
+    assert one == two
+
+
 def test_the_better_model_comes_first(place, tmp_path):
     result = run("compare", place / "flat", place / "free", "--out", tmp_path / "table.csv")
     assert result.exit_code == 0, result.output

@@ -220,7 +220,8 @@ def test_tiewise_alone_shows_what_there_is():
 
 def test_the_tables_have_the_columns_that_were_promised(mapped):
     assert ",".join(cells(mapped.folder / "items.csv")[0]) == (
-        "item,name,mean,median,sd,q2.5,q97.5,rank,rank_q2.5,rank_q97.5,top_k_probability,comparisons"
+        "item,name,mean,median,sd,q2.5,q97.5,rank,rank_q2.5,rank_q97.5,top_k_probability,band,"
+        "comparisons"
     )
     head, *rows = cells(mapped.folder / "parameters.csv")
     assert ",".join(head) == "parameter,mean,median,sd,q2.5,q97.5,ess_bulk,ess_tail,rhat"
@@ -357,7 +358,7 @@ def test_a_point_engine_leaves_empty_what_it_cannot_say(study):
     result = done("fit", study / "comparisons.csv", *words)
     table = columns("out/items.csv")
     for column, values in table.items():
-        empty = column in ("rank_q2.5", "rank_q97.5", "top_k_probability")
+        empty = column in ("rank_q2.5", "rank_q97.5", "top_k_probability", "band")
         assert all((value == "") is empty for value in values), column
     assert table["rank"] == [str(k + 1) for k in range(WARDS)]
     assert cells("out/parameters.csv")[2] == ["variance", *[""] * 8]

@@ -113,7 +113,7 @@ def test_only_differences_matter(study, shift):
 @given(studies())
 @settings(max_examples=40, deadline=None)
 def test_chains_do_not_touch_each_other(study):
-    """Several chains side by side give what each gives beside itself; a loop for one rounds anew."""
+    """Side by side chains give what each gives beside itself, and alone but for rounding."""
     judgements, quality, tie = study
     model = model_of(judgements, len(quality))
     many, ties = np.column_stack([quality, -quality, 2 * quality]), np.array([tie, 0.3, 2 * tie])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
 
@@ -218,6 +219,16 @@ def test_a_line_is_broken_before_it_is_too_wide():
     assert max(text_width(line, 13, "bold") for line in lines) <= 340
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     assert wrap(text, 13, 340, most=2)[-1].endswith("…")
+
+
+@pytest.mark.parametrize("width", [60, 150, 340])
+def test_no_word_would_have_fitted_on_the_line_before(width):
+    lines = wrap("who said that a line must be as long as it can be, short words or not? " * 4, 10,
+                 width, most=99)  # fmt: skip
+    assert len(lines) > 2
+    for line, after in itertools.pairwise(lines):
+        assert text_width(line, 10) <= 0.98 * width
+        assert text_width(f"{line} {after.split()[0]}", 10) > 0.98 * width
 
 
 @pytest.mark.parametrize("kind", everyday(["png", "svg"], "svg"))

@@ -76,6 +76,19 @@ def test_what_nobody_compared_is_open_and_dashed():
     assert "not compared: estimate borrowed from its neighbours" in words(figure)
 
 
+def test_lines_part_bands_between_the_right_rows():
+    table = table_of(6).assign(band=[1, 1, np.nan, np.nan, 2, 2])
+    figure = ranking_plot(results_of(table))
+    heights = sorted(figure.axes[0].get_yticks(), reverse=True)
+    across = [line.get_ydata()[0] for line in figure.axes[0].lines if line.get_xdata()[0] == 0]
+    drawn = sorted(set(across) - {0.0}, reverse=True)
+    assert len(drawn) == 2
+    assert heights[1] > drawn[0] > heights[2]
+    assert heights[3] > drawn[1] > heights[4]
+    assert "part bands" in words(figure)
+    assert "part bands" not in words(ranking_plot(results_of(table_of(6))))
+
+
 def test_where_all_were_compared_nothing_is_said_of_it():
     figure = ranking_plot(results_of(table_of(5)))
     assert "compared" not in words(figure)

@@ -54,6 +54,19 @@ def same(one: Draws, two: Draws) -> bool:
     )
 
 
+# Centring.
+
+
+def test_centring_in_place_gives_the_same_draws():
+    """Overwriting qualities, where otherwise they stay as they are."""
+    draws = drawn(ENGINES[0], 64)
+    before = draws.quality.copy()
+    centred = draws.centred()
+    assert np.array_equal(draws.quality, before)
+    assert same(draws.centred(in_place=True), centred)
+    assert np.array_equal(draws.quality, centred.quality)
+
+
 # Chains continued.
 
 

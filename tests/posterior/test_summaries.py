@@ -92,7 +92,8 @@ def test_highest_mean_first_and_every_column_there(four_draws):
     assert list(table["name"]) == ["farm b", "farm c", "farm a"]
     assert list(table["comparisons"]) == [11, 12, 10]
     assert ",".join(table.columns) == (
-        "item,name,mean,median,sd,q2.5,q97.5,rank,rank_q2.5,rank_q97.5,top_k_probability,comparisons"
+        "item,name,mean,median,sd,q2.5,q97.5,rank,rank_q2.5,rank_q97.5,top_k_probability,band,"
+        "comparisons"
     )
 
 

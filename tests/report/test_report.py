@@ -13,6 +13,7 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.figure import Figure
@@ -24,6 +25,7 @@ from tiewise.cli.main import main
 from tiewise.errors import InputError
 from tiewise.plots.definition import Plot
 from tiewise.posterior.results_folder import Results, read_results
+from tiewise.posterior.summaries import tie_curve
 from tiewise.report import html, pictures
 from tiewise.report.html import rendered, rewrite_report, write_report
 
@@ -345,11 +347,18 @@ def test_the_same_results_give_the_same_bytes(reported, tmp_path):
 
 
 def test_progress_comes_to_its_end(unmapped, monkeypatch):
-    monkeypatch.setattr(pictures, "available_plots", lambda results: [])
+    monkeypatch.setattr(pictures, "available_plots", lambda results, criticism: [])
     steps: list[tuple[str, int, int]] = []
     write_report(unmapped, progress=lambda *step: steps.append(step))
     assert steps[-1][1] == steps[-1][2] > 0
     assert [done for _, done, _ in steps] == sorted(done for _, done, _ in steps)
+
+
+def test_ties_are_half_as_frequent_at_the_difference_that_is_named(unmapped):
+    """The first of all differences that are looked at, though few of them are computed."""
+    curve = tie_curve(unmapped.tree, np.linspace(0, 20, 801))
+    first = curve[curve["median"] <= curve["median"].iloc[0] / 2].iloc[0]
+    assert f"at a difference of {first['gap']:.1f} the chance is half" in rendered(unmapped, {})
 
 
 # The map.
@@ -467,7 +476,7 @@ def test_every_prior_has_its_numbers_explained():
 
 
 def quickly(monkeypatch) -> None:
-    monkeypatch.setattr(pictures, "available_plots", lambda results: [])
+    monkeypatch.setattr(pictures, "available_plots", lambda results, criticism: [])
 
 
 def test_the_report_can_be_reworded(unmapped, monkeypatch):
@@ -512,8 +521,8 @@ def test_a_broken_run_leaves_the_old_report(reported, tmp_path, monkeypatch, mis
     def figure(results):
         raise mishap
 
-    def fragile(results):
-        first, *_ = available_plots(results)
+    def fragile(results, criticism):
+        first, *_ = available_plots(results, criticism=criticism)
         return [first, replace(first, figure=figure)]
 
     monkeypatch.setattr(pictures, "available_plots", fragile)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+
+import pandas as pd
 import pytest
 
 from support import report_studies as reports
+from support.handmade_results import GOOD, results_of, table_of
 from support.report_studies import read_page
-from tiewise.posterior.results_folder import Results
+from tiewise.criticism.robustness.assessment import Fragility, RobustnessAssessment
+from tiewise.criticism.verdict import results_verdict
+from tiewise.posterior.results_folder import Results, read_results
 from tiewise.report import section as section_module
 from tiewise.report.html import rendered
 from tiewise.report.section import (
@@ -20,6 +26,7 @@ from tiewise.report.section import (
     page_sections,
 )
 from tiewise.report.sections import SECTIONS
+from tiewise.report.sections.robustness import robustness_section
 
 ALWAYS = ["answer", "list", "sure", "ties", "data", "diagnostics", "methods", "words"]
 
@@ -72,3 +79,52 @@ def test_contents_and_sections_agree(unmapped):
     for key in ALWAYS:
         assert text.count(f'href="#{key}"') >= 1
         assert text.count(f'id="{key}"') == 1
+
+
+# How few answers decide it.
+
+
+def fragile(folder, **changes) -> Results:
+    """Results that say how few answers decide them."""
+    findings = [
+        Fragility("first", ("i1",), True, "answers", 1900, 380, 3, "i1", "i2"),
+        Fragility("average", ("i2",), True, "answers", 1900, 380, None),
+        Fragility("first", ("i1",), True, "judges", 15, 7, 1, "i1", "i3"),
+    ]
+    results = results_of(folder, table_of([0.9, 0.5, 0.1]), **changes)
+    RobustnessAssessment(tuple(findings), pd.DataFrame(), 1).write_facts(folder / "robust.json")
+    return results
+
+
+def test_what_decides_it_is_a_sentence_and_a_table(tmp_path):
+    section = robustness_section(fragile(tmp_path))
+    sentences, table, _ = section.blocks
+    assert sentences.sentences[0] == (
+        "Leaving out 3 of 1,900 answers would change the first: Ward B would then be ahead of "
+        "Ward A."
+    )
+    assert table.head == ["What would change", "Answers, of 1,900", "Judges, of 15"]
+    assert table.rows == [
+        ["Ward A comes first", "3", "1"],
+        ["Ward B is above the average", "none of up to 380", "–"],
+    ]
+
+
+def test_nothing_is_said_of_the_first_where_nobody_may_be_named(tmp_path):
+    withheld = GOOD.to_dict() | {"headline": False, "withheld": "Too few.", "top": 2}
+    assert robustness_section(fragile(tmp_path, verdict=withheld)) is None
+    assert robustness_section(results_of(tmp_path / "none", table_of([0.9, 0.1]))) is None
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_list_has_bands_where_there_are_two(unmapped, tmp_path, number):
+    folder = shutil.copytree(unmapped.folder, tmp_path / "banded")
+    table = pd.read_csv(folder / "items.csv", dtype=str, keep_default_na=False)
+    table["band"] = ["1", *[""] * (len(table) - 2), str(number)]
+    table.to_csv(folder / "items.csv", index=False)
+    banded = read_results(folder)
+    assert results_verdict(banded).headline
+    text = rendered(banded, {})
+    assert text.count('<span class="besides">band 1</span>') == number - 1
+    assert text.count('<span class="besides">band 2</span>') == number - 1
+    assert ("of band 1 is higher than every one of band 2" in text) is (number == 2)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tiewise.criticism.model_comparison import LeftOut
 
 TABLE_STARTS = (b"model,elpd,", b'"model","elpd",')
+ROBUST_STARTS = (b"conclusion,item,leave_out,", b'"conclusion","item",')
 LEAVE_OUT = click.option(
     "--leave-out", type=click.Choice(["judgement", "judge"]), default="judgement",
     show_default=True, help="what is left out and predicted: one judgement, or all of a judge",
@@ -146,6 +147,49 @@ def scrutinise(folder: str) -> None:
 
 
 @click.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--top", type=click.IntRange(1), help="k of 'top k'; default: that of the results")
+@click.option(
+    "--item", "items", multiple=True,
+    help="an item, by its id, that is above or below the average; may be said again",
+)  # fmt: skip
+@click.option("--answers", "unit", flag_value="answers", help="leave out answers only")
+@click.option("--judges", "unit", flag_value="judges", help="leave out judges only")
+@click.option(
+    "--max", "most", type=click.IntRange(1),
+    help="leave out so many at most; default: a fifth of the answers, half of the judges",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--out", help="file for the table; default: robust.csv in DIR, and the report there")
+@click.option("--force", is_flag=True, help="overwrite an earlier one")
+def robust(folder: str, **options: Any) -> None:
+    """Say how few answers, or judges, decide the results in DIR.
+
+    Found are answers without which another item would come first, the top k would change, or an
+    item would cross the average. Each is confirmed by a fit without them.
+    """
+    from tiewise.posterior.results_folder import read_results
+    from tiewise.report.criticism_terminal import print_robustness
+    from tiewise.workflows.assess_robustness import UNITS, assess_robustness, keep_robustness
+
+    results, out = read_results(folder), options["out"]
+    if out:
+        check_output_file(Path(out), "a table of answers", ROBUST_STARTS, force=options["force"])
+    with progress_bar() as progress:
+        assessment = assess_robustness(
+            results, top=options["top"], items=options["items"],
+            units=(options["unit"],) if options["unit"] else UNITS,
+            most=options["most"], rng=options["seed"], progress=progress,
+        )  # fmt: skip
+        if out:
+            assessment.write(out)
+        else:
+            keep_robustness(results, assessment, progress=progress)
+    print_robustness(results, assessment)
+    click.echo(f"Table in {out or Path(folder, 'robust.csv')}")
+
+
+@click.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR DIR ...")
 @LEAVE_OUT
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -232,4 +276,4 @@ def _fit_command(context: click.Context, options: Mapping[str, Any]) -> str:
     return shlex.join(typed)
 
 
-COMMANDS = (judges, scrutinise, compare, models)
+COMMANDS = (judges, scrutinise, robust, compare, models)

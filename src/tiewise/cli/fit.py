@@ -54,6 +54,7 @@ from tiewise.errors import InputError
 @click.option("--no-report", is_flag=True, help="tables only: no pictures, no report")
 @click.option("--png", is_flag=True, help="pictures as PNG files, too, not only as SVG")
 @click.option("--no-record", is_flag=True, help="do not keep who said what in posterior.nc")
+@click.option("--robust", is_flag=True, help="say, too, how few answers decide it: fits some more")
 @click.option("--json", "as_json", is_flag=True, help="print fit.json instead of a table")
 @DATABASE
 def fit(file: str, **options: Any) -> None:
@@ -84,6 +85,7 @@ def fit(file: str, **options: Any) -> None:
             report=not options["no_report"],
             png=options["png"],
             record=not options["no_record"],
+            robust=options["robust"],
             force=options["force"],
             progress=progress,
             prior=options["prior"],

@@ -19,6 +19,8 @@ LONGEST_LINE = 2_000
 SPELLINGS = {
     "ties=False": "--no-ties",
     "before=": "--from",
+    "most=": "--max ",
+    "analyse(robust=True) on the file of judgements": "tiewise fit FILE --robust",
     "write_template('FILE.typ')": "--save-template FILE.typ",
 }
 """What messages of the library name and the command calls by another name."""

@@ -52,7 +52,8 @@ def leading_claim(tree: DataTree, top: int) -> Claim:
     named = probability >= min(CONFIDENT, float(probability.max()))
     prior_share, reliability = _shares(mean, variance, named, len(flat))
     # An order is claimed, not a size: the spread of qualities, which priors do move, is taken out.
-    spread = flat.std(axis=1)
+    batches = (flat[k : k + BATCH] for k in range(0, len(flat), BATCH))
+    spread = np.concatenate([batch.std(axis=1) for batch in batches])
     difference = (flat[:, named].mean(axis=1) - flat.mean(axis=1)) / np.where(spread > 0, spread, 1)
     return Claim(named, prior_share, reliability, _sensitivity(tree, difference))
 
@@ -104,7 +105,7 @@ def top_probability(flat: Floats, top: int) -> Floats:
 def _moments(flat: Floats) -> tuple[Floats, Floats]:
     """Means and variances of centred qualities; some items at a time, so that copies are small."""
     level = flat.mean(axis=1, keepdims=True)
-    parts = [flat[:, k : k + BATCH] - level for k in range(0, flat.shape[1], BATCH)]
+    parts = (flat[:, k : k + BATCH] - level for k in range(0, flat.shape[1], BATCH))
     means, variances = zip(*((part.mean(axis=0), part.var(axis=0)) for part in parts), strict=True)
     return np.concatenate(means), np.concatenate(variances)
 

@@ -26,6 +26,8 @@ Integers = NDArray[np.int64]
 
 MAX_JUDGEMENTS = 30_000
 """Judgements used: of more, a random sample of this size."""
+MAX_PROBABILITIES = 300_000
+"""Of answers, held in memory at once: few, because there are several arrays of as many."""
 MIN_TRIADS, MAX_ITEMS = 10, 600
 BINS, MIN_IN_BIN = 8, 25
 
@@ -146,7 +148,7 @@ def replicate(data: ObservedAnswers, draws: PosteriorDraws, rng: Generator) -> C
     discrepancies: list[Discrepancies] = []
     replicated: list[tuple[Statistics, Discrepancies]] = []
     binned: list[tuple[Floats, Floats]] = []
-    for part in draws.batches(len(observed)):
+    for part in draws.batches(len(observed), MAX_PROBABILITIES):
         probability = part.answer_probabilities(table.left, table.right, data.stratum)
         answers = replicate_answers(probability, rng)
         for k in range(len(part)):

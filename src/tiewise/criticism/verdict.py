@@ -6,13 +6,15 @@ Terminal, report, briefing, dashboard and the partners' page show this one (docs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from xarray import DataTree
 
 from tiewise.criticism.claim import leading_claim
 from tiewise.criticism.predictive_checks import DRAWS, Check, predictive_checks, results_checks
+from tiewise.criticism.robustness.assessment import read_findings
+from tiewise.criticism.robustness.sentences import leading_sentence
 from tiewise.criticism.verdict_parts import (
     VerdictPart,
     answers_part,
@@ -108,13 +110,27 @@ def verdict(
 
 
 def results_verdict(results: Results) -> Verdict:
-    """The verdict on a results folder: the one in `fit.json`, or made where that has none."""
+    """The verdict on a results folder: the one in `fit.json`, or made where that has none.
+
+    Where `tiewise robust` looked how few answers decide it, a sentence says so.
+    """
     if "verdict" not in results.cache:
-        results.cache["verdict"] = _stored_verdict(results) or verdict(
+        made = _stored_verdict(results) or verdict(
             results.tree, top=results.wording.top, checks=results_checks(results)
         )
+        results.cache["verdict"] = _with_robustness(made, results)
     out: Verdict = results.cache["verdict"]
     return out
+
+
+def _with_robustness(verdict: Verdict, results: Results) -> Verdict:
+    """The verdict with what would change the first, unless that may not be named."""
+    findings = read_findings(results.folder) if verdict.headline else ()
+    if not findings:
+        return verdict
+    part = verdict.answers
+    sentence = leading_sentence(findings, results.wording)
+    return replace(verdict, answers=part._replace(text=f"{part.text} {sentence}"))
 
 
 def _stored_verdict(results: Results) -> Verdict | None:

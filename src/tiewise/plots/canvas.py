@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache, wraps
 from io import BytesIO
 from math import ceil
@@ -44,6 +46,11 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "tiewise", "svg.fonttype": "path",
 }  # fmt: skip
 
+THEIRS: tuple[Any, ...] = ("font.family", "font.sans-serif", "font.serif")
+
+_STYLED = ContextVar("_STYLED", default=False)
+"""Whether `style` is in force, which need not be entered twice."""
+
 INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")  # Unicode categories of characters without a glyph
 
 Options = ParamSpec("Options")
@@ -53,19 +60,27 @@ def load_matplotlib() -> None:
     """Import what plots need, as they would themselves."""
     import matplotlib.backends.backend_svg
     import matplotlib.figure
-    import matplotlib.style
     import matplotlib.textpath  # noqa: F401
 
 
 @contextmanager
 def style() -> Iterator[None]:
     """Our own matplotlib settings, whatever a user has set; only the font remains theirs."""
-    import matplotlib as mpl
-    from matplotlib.style import context
-
-    theirs = {key: mpl.rcParams[key] for key in ("font.family", "font.sans-serif", "font.serif")}
-    with context(["default", theirs | STYLE]):
+    if _STYLED.get():
         yield
+        return
+    import matplotlib as mpl
+
+    settings: dict[Any, Any] = {**mpl.rcParamsDefault, **STYLE}
+    settings |= {key: mpl.rcParams[key] for key in THEIRS}
+    del settings["backend"]
+    entered = _STYLED.set(True)
+    try:
+        # Not `matplotlib.style`, which reads all its styles when it is imported.
+        with mpl.rc_context(settings):
+            yield
+    finally:
+        _STYLED.reset(entered)
 
 
 def styled(plot: Callable[Options, Figure]) -> Callable[Options, Figure]:
@@ -216,14 +231,22 @@ def wrap(
     """Lines of a text no wider than this many points; of more than `most` lines the first."""
     # Glyphs fitted to pixels are a little wider than those of the font.
     lines, width = list[str](), 0.98 * width
-    for word in one_line(text).split(" ") if text.strip() else []:
-        for piece in _pieces(word, size, width, weight):
-            longer = f"{lines[-1]} {piece}" if lines else piece
-            if lines and text_width(longer, size, weight) <= width:
-                lines[-1] = longer
-            else:
-                lines.append(piece)
+    words = one_line(text).split(" ") if text.strip() else []
+    pieces = [piece for word in words for piece in _pieces(word, size, width, weight)]
+    while pieces:
+        fit = _fitting(pieces, size, width, weight)
+        lines.append(" ".join(pieces[:fit]))
+        pieces = pieces[fit:]
     return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]} …"]
+
+
+def _fitting(pieces: Sequence[str], size: float, width: float, weight: str) -> int:
+    """How many pieces fit on a line, at least one: more are wider, so that few are measured."""
+
+    def too_wide(number: int) -> bool:
+        return text_width(" ".join(pieces[:number]), size, weight) > width
+
+    return max(bisect_left(range(len(pieces) + 1), True, lo=1, key=too_wide) - 1, 1)
 
 
 def _pieces(word: str, size: float, width: float, weight: str) -> list[str]:

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     from tiewise.posterior.results_folder import Results
 
 
-def available_plots(results: Results) -> list[PlotDefinition]:
-    """The plots that these results allow; without a map no maps."""
+def available_plots(results: Results, *, criticism: bool | None = None) -> list[PlotDefinition]:
+    """The plots that these results allow; without a map no maps.
+
+    With `criticism` only those of what predictive checks found, or only the others.
+    """
     definitions: list[PlotDefinition] = [load(line) for line in PLOTS.values()]
-    return [plot for plot in definitions if plot.available(results)]
+    kind = [plot for plot in definitions if criticism in (None, plot.criticism)]
+    return [plot for plot in kind if plot.available(results)]
 
 
 def draw_plots(results: Results) -> Iterator[Plot]:

@@ -174,7 +174,7 @@ def _caption(results: Results) -> str:
 
 CHECKS = PlotDefinition(
     "checks", "Checks of the model", check_plot, _caption,
-    lambda results: bool(results_checks(results)),
+    lambda results: bool(results_checks(results)), criticism=True,
 )  # fmt: skip
 
 

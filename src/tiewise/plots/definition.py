@@ -53,7 +53,8 @@ class PlotDefinition:
     """How a plot is made: `plots.PLOTS` lists all.
 
     `name` is that of its files, `figure` draws it, `caption` says what is to be seen for those who
-    cannot see it, and `available` tells whether the results have what it needs.
+    cannot see it, and `available` tells whether the results have what it needs. One of `criticism`
+    shows what predictive checks found; the others can be drawn before there are any.
     """
 
     name: str
@@ -61,6 +62,7 @@ class PlotDefinition:
     figure: Callable[[Results], Figure]
     caption: Callable[[Results], str]
     available: Condition = always
+    criticism: bool = False
 
     def draw(self, results: Results) -> Plot:
         """The plot of these results."""

@@ -30,6 +30,7 @@ from tiewise.plots.canvas import (
 from tiewise.plots.captions import highest_and_lowest, number_of_items, uncompared_items
 from tiewise.plots.definition import PlotDefinition
 from tiewise.plots.legends import BarLabel, labels_below
+from tiewise.posterior.bands.sentences import item_bands, shows_bands
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import uncompared_note
 
@@ -83,11 +84,16 @@ def ranking_plot(
     """
     if len(results.items) > MANY_ITEMS:
         return _ends_and_histogram(results, title, ends)
-    listing, left = interval_rows(results.items, most=most, ends=ends, estimate="mean")
+    table = results.items
+    if not shows_bands(results):
+        table = table.drop(columns=["band"], errors="ignore")
+    listing, left = interval_rows(table, most=most, ends=ends, estimate="mean")
     foot = [
         "Dot: the estimate. Line: the 95 % interval. Red lies above the average, blue below it, "
         "and grey cannot be told from it."
     ]
+    if "band" in table:
+        foot.append("Lines from side to side part bands that can be told apart.")
     if (results.items["comparisons"] == 0).any():
         foot.append(f"Open and dashed means {uncompared_note(results)}.")
     return page(
@@ -227,6 +233,7 @@ def _draw_guides(axes: Axes, rows: RowLayout, middle: float) -> None:
     axes.set_axisbelow(True)
     axes.axvline(middle, color=INK, linewidth=0.8, zorder=1)
     axes.tick_params(axis="x", top=True, labeltop=True, length=3)
+    _draw_bands(axes, rows)
     band = _band(rows)
     if band is not None:
         low, high = band
@@ -236,6 +243,16 @@ def _draw_guides(axes: Axes, rows: RowLayout, middle: float) -> None:
             xycoords=("axes fraction", "data"), textcoords="offset points", ha="right",
             size=ROW, color=MUTED,
         )  # fmt: skip
+
+
+def _draw_bands(axes: Axes, rows: RowLayout) -> None:
+    """A line wherever one band ends, and where the next begins."""
+    band = item_bands(rows.table)
+    if band is None or rows.left_out:
+        return
+    last = np.flatnonzero(np.diff(band.to_numpy()))
+    for height in (rows.height[last] + rows.height[last + 1]) / 2:
+        axes.axhline(height, color=MUTED, linewidth=0.9, zorder=1)
 
 
 def _band(rows: RowLayout) -> tuple[float, float] | None:

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 TAILS = (0.05, 0.95)
 THREADS = 2
-BATCH = 64  # parameters processed together: enough to be quick, few enough to be small
+BATCH = 32  # parameters processed together: enough to be quick, few enough to be small
 LEVELS = ("level", "contrast_level")
 """Variables that were subtracted in centring others: stored, not reported."""
 LEAST_COMPARED, EXTREMES, SPACED = 300, 250, 200
@@ -82,9 +82,17 @@ def convergence(
     chains, number = values["quality"].shape[:2]
     if number < 4:
         return Convergence(np.nan, np.nan, "")
-    parts = list(_free_parts(values, comparisons))
+    parts = list(_parts(values, comparisons))
+
+    def worth(part: tuple[str, Floats, NDArray[np.int64]]) -> tuple[str, float, float] | None:
+        # Copied where they are needed: of a thousand items all copies together are large.
+        name, draws, which = part
+        own = draws[..., which]
+        free = np.ptp(own, axis=(0, 1)) > 0
+        return (name, *least_and_rhat(own[..., free], superchains)) if free.any() else None
+
     with ThreadPoolExecutor(THREADS) as pool:
-        worths = list(pool.map(lambda own: (own[0], *least_and_rhat(own[1], superchains)), parts))
+        worths = [own for own in pool.map(worth, parts) if own is not None]
     least = min([(size, name) for name, size, _ in worths], default=(np.inf, ""))
     agreement = max([rhat for _, _, rhat in worths], default=0.0)
     return Convergence(min(least[0], float(chains * number)), agreement or 1.0, least[1])
@@ -128,10 +136,10 @@ def _moment_rhat(moments: Floats, number: int, superchains: int) -> Floats:
         return np.asarray(np.sqrt(1 + between / within.mean(axis=-1)), np.float64)
 
 
-def _free_parts(
+def _parts(
     values: Mapping[str, Floats], comparisons: NDArray[np.int64]
-) -> Iterator[tuple[str, Floats]]:
-    """Names and draws (chains, draws, some parameters) of what is reported and not fixed."""
+) -> Iterator[tuple[str, Floats, NDArray[np.int64]]]:
+    """Names and draws (chains, draws, parameters) of what is reported, and some parameters each."""
     watched = watched_items(values["quality"], comparisons)
     for name, draws in values.items():
         if name in LEVELS:
@@ -139,10 +147,7 @@ def _free_parts(
         flat = draws.reshape(*draws.shape[:2], -1)
         which = watched if name == "quality" else np.arange(flat.shape[-1])
         for k in range(0, len(which), BATCH):
-            part = flat[..., which[k : k + BATCH]]
-            free = np.ptp(part, axis=(0, 1)) > 0
-            if free.any():
-                yield name, part[..., free]
+            yield name, flat, which[k : k + BATCH]
 
 
 def ess(draws: Floats, method: str = "bulk") -> Floats:

@@ -134,6 +134,11 @@ class JudgementRecord(NamedTuple):
         return self.judgements.where(self._known)
 
     @property
+    def compared_rows(self) -> Integers:
+        """The positions of those among all judgements."""
+        return np.asarray(np.flatnonzero(self._known), np.int64)
+
+    @property
     def compared_stratum(self) -> Integers | None:
         """The stratum of each of those; None in a model without strata."""
         return None if self.stratum is None else self.stratum[self._known]

@@ -119,9 +119,9 @@ class PosteriorDraws:
         out: Floats = np.log(np.maximum(chosen, 1e-300))
         return out
 
-    def batches(self, pairs: int) -> Iterator[PosteriorDraws]:
-        """Some draws at a time, so that few enough probabilities are held in memory."""
-        step = max(MAX_PROBABILITIES // max(3 * pairs, 1), 1)
+    def batches(self, pairs: int, most: int = MAX_PROBABILITIES) -> Iterator[PosteriorDraws]:
+        """Some draws at a time, so that at most so many probabilities are held in memory."""
+        step = max(most // max(3 * pairs, 1), 1)
         for k in range(0, len(self), step):
             yield self.select(slice(k, k + step))
 

@@ -9,7 +9,8 @@ Tests hold it against ArviZ.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from xarray import Dataset, DataTree, Variable
 
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.likelihood import LikelihoodArguments
 from tiewise.model.scalar_priors import Fixed, VariancePrior
 from tiewise.posterior.diagnostics import watched_items
 from tiewise.posterior.large.groups import all_draws, is_thinned, watched_draws
@@ -28,9 +30,9 @@ Integers = NDArray[np.int64]
 POWERS = (0.99, 1.01)
 MOST_DRAWS = 5000
 """Draws that are looked at; of more, as many that are evenly spaced."""
-BATCH = 64
+BATCH = 16
 """Parameters looked at together."""
-MOST_DRAWS_AT_ONCE, MOST_QUALITIES_AT_ONCE = 256, 8_000_000
+MOST_DRAWS_AT_ONCE, MOST_QUALITIES_AT_ONCE = 256, 120_000
 """Of which the likelihood is computed together."""
 SPREADS = {
     "covariates": ("coefficient_sd", 1.0), "groups": ("contrast_variance", 0.5),
@@ -64,18 +66,22 @@ def prior_sensitivity(tree: DataTree) -> dict[str, Any]:
         name: round(float(sensitivities(draws[which, None], weights)[0]), 4)
         for name, draws in _free_scales(tree).items()
     }
-    watched, draws = watched_draws(tree, which) if thinned else _watched(tree, which)
-    own = sensitivities(draws, weights)
+    watched, parts = _watched(tree, which)
+    own = np.concatenate([sensitivities(part, weights) for part in parts])
     item = tree["posterior/item"].to_numpy()[watched[int(own.argmax())]]
     return result | {"quality": round(float(own.max()), 4), "item": str(item)}
 
 
-def _watched(tree: DataTree, which: Integers) -> tuple[Integers, Floats]:
-    """Positions of the watched items, and some of their draws (draws, items)."""
+def _watched(tree: DataTree, which: Integers) -> tuple[Integers, Iterable[Floats]]:
+    """Positions of the watched items, and some of their draws (draws, items), some at a time."""
+    if is_thinned(tree):
+        watched, draws = watched_draws(tree, which)
+        return watched, [draws]
     quality = tree["posterior/quality"].to_numpy()
     watched = watched_items(quality, tree["constant_data/comparisons"].to_numpy())
     flat = quality.reshape(-1, quality.shape[-1])
-    return watched, flat[np.ix_(which, watched)]
+    batches = (watched[k : k + BATCH] for k in range(0, len(watched), BATCH))
+    return watched, (flat[np.ix_(which, some)] for some in batches)
 
 
 def _free_scales(tree: DataTree) -> dict[str, Floats]:
@@ -173,6 +179,7 @@ def _stored_likelihood(tree: DataTree) -> Floats | None:
     return out
 
 
+THREADS = 2
 TERM_VALUES = ("contrast", "order", "sharpness", "threshold")
 
 
@@ -204,24 +211,25 @@ def _log_density(prior: VariancePrior | Fixed, scale: Floats) -> Floats:
 
 def total_log_likelihood(tree: DataTree, model: BradleyTerry) -> Floats:
     """Log likelihood (chains, draws) of all judgements together."""
-    if model.steps:
-        return _graded(tree, model)
-    draws = PosteriorDraws.from_tree(tree)
-    values = _with_strata(draws, model) if has_strata(tree) else _plain(draws, model)
-    return values.reshape(tree["posterior/tie"].shape)
+    if model.steps or has_strata(tree):
+        return _with_terms(tree, model)
+    return _plain(PosteriorDraws.from_tree(tree), model).reshape(tree["posterior/tie"].shape)
 
 
-def _graded(tree: DataTree, model: BradleyTerry) -> Floats:
-    """The same of graded answers, chain by chain."""
+def _with_terms(tree: DataTree, model: BradleyTerry) -> Floats:
+    """The same of a model with terms or graded answers, chain by chain."""
     posterior, design = tree["posterior"], model.design
     names = ("quality", "tie", "cut", *TERM_VALUES)
     values = {name: posterior[name].to_numpy() for name in names if name in posterior}
-    totals = []
-    for chain in zip(*values.values(), strict=True):
+    likelihood = design.likelihood
+
+    def one_chain(*chain: Floats) -> Floats:
         own = {name: np.moveaxis(v, 0, -1) for name, v in zip(values, chain, strict=True)}
         at = design.arguments(own.pop("quality"), own.pop("tie"), own)
-        totals.append(design.likelihood.log_likelihood(at))
-    return np.stack(totals)
+        return likelihood.log_likelihood(LikelihoodArguments(*map(np.ascontiguousarray, at)))
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return np.stack(list(pool.map(one_chain, *values.values())))
 
 
 def _plain(draws: PosteriorDraws, model: BradleyTerry) -> Floats:
@@ -230,17 +238,3 @@ def _plain(draws: PosteriorDraws, model: BradleyTerry) -> Floats:
     return np.concatenate(
         [model.log_likelihood(np.ascontiguousarray(part.quality.T), part.tie) for part in parts]
     )
-
-
-def _with_strata(draws: PosteriorDraws, model: BradleyTerry) -> Floats:
-    counts = model.counts
-    answers = np.stack([counts.wins_first, counts.ties, counts.wins_second]).astype(float)
-    totals = []
-    for part in draws.batches(len(counts.first)):
-        probability = part.answer_probabilities(counts.first, counts.second, counts.stratum)
-        with np.errstate(divide="ignore"):
-            log_probability = np.log(probability)
-        # An answer that nobody gave counts for nothing, however improbable it is.
-        counted = np.where(answers[:, None] > 0, log_probability, 0.0)
-        totals.append(np.einsum("adp,ap->d", counted, answers))
-    return np.concatenate(totals)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+BATCH = 256  # items processed together
+
 
 def reliability(quality: Floats) -> float:
     """Scale separation reliability (SSR) from draws (draws, items): 0 to 1, whatever the draws.
@@ -27,8 +29,11 @@ def reliability(quality: Floats) -> float:
     and the mean posterior variance, both of centred quality (docs/live.md). 0 of a single item, and
     where qualities do not differ.
     """
-    centred = quality - quality.mean(axis=1, keepdims=True)
-    return known_share(centred.mean(axis=0), centred.var(axis=0), len(centred))
+    level = quality.mean(axis=1, keepdims=True)
+    # Some items at a time: a copy of every draw of a thousand items is large.
+    parts = (quality[:, k : k + BATCH] - level for k in range(0, quality.shape[1], BATCH))
+    means, variances = zip(*((part.mean(axis=0), part.var(axis=0)) for part in parts), strict=True)
+    return known_share(np.concatenate(means), np.concatenate(variances), len(quality))
 
 
 def known_share(mean: Floats, variance: Floats, draws: int) -> float:

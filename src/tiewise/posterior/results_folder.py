@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -19,7 +19,6 @@ from tiewise.data.json_files import NOTHING, NUMBER, read_json
 from tiewise.data.spreadsheet_cells import restore
 from tiewise.errors import InputError
 from tiewise.folders import FolderKind, atomic_folder
-from tiewise.forking import beside
 from tiewise.posterior.earlier_versions import centre_posterior, current_model
 from tiewise.posterior.large.groups import all_draws
 from tiewise.posterior.prior_sensitivity import read_sensitivity
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
 FILES = (
     "items.csv", "parameters.csv", "fit.json", "posterior.nc", "study.json", "areas.gpkg",
     "report.html", "briefing.pdf", "checks.csv",
-    "coefficients.csv", "covariates.csv", "contrasts.csv", "judge-terms.csv",
+    "coefficients.csv", "covariates.csv", "contrasts.csv", "judge-terms.csv", "robust.csv",
+    "robust.json",
 )  # fmt: skip
 """Names of the files that belong to the results, besides plots, and are replaced together."""
 WAY_OUT = "correct it, or fit again"
@@ -181,34 +181,42 @@ def write_results_folder(
     areas: Areas | None = None,
     force: bool = False,
     read_seconds: float = 0.0,
+    criticise: Callable[[Results], object] | None = None,
+    meanwhile: Callable[[Results], AbstractContextManager[object]] = nullcontext,
     finish: Callable[[Results], object] | None = None,
     replaces: Collection[str] = (),
 ) -> Results:
     """Write the results folder: whole or not at all.
 
-    `finish` may add to it, such as a report (`write_report`), before it is moved to `out`. Of few
-    items `wording.top` is lowered to one less than there are. `replaces` names further files that
-    belong to the results, such as plots: with `force`, old ones are removed.
+    `criticise` may add facts to the tree once its tables are written, `meanwhile` begin with what
+    needs but the tables, such as pictures, and `finish` add to the folder, such as a report
+    (`write_report`), before it is moved to `out`. Of few items `wording.top` is lowered to one less
+    than there are. `replaces` names further files that belong to the results, such as plots: with
+    `force`, old ones are removed.
     """
     wording = wording or Wording()
     # Everybody is among the top of as many as there are.
     items = tree["posterior/quality"].sizes["item"]
     wording = replace(wording, top=min(wording.top, max(items - 1, 1)))
-    facts = fit_facts(tree, read_seconds=read_seconds)
     with atomic_folder(Path(out), KIND.with_files(replaces), force=force) as folder:
         table = summarise(tree, wording.top)
         write_csv(table, folder / "items.csv")
         parameters(tree).to_csv(folder / "parameters.csv", lineterminator="\n")
         write_term_tables(tree, folder)
-        _write_json(folder / "fit.json", facts)
         _write_json(folder / "study.json", asdict(wording))
-        describe_variables(tree)
-        with beside(partial(tree.to_netcdf, folder / "posterior.nc", engine="h5netcdf")):
-            if areas is not None:
-                areas.to_gpkg(folder / "areas.gpkg")
+        if areas is not None:
+            areas.to_gpkg(folder / "areas.gpkg")
+        results = Results(folder, tree, wording, fit_facts(tree, read_seconds=read_seconds))
+        with meanwhile(results):
+            if criticise is not None:
+                criticise(results)
+                results = replace(results, facts=fit_facts(tree, read_seconds=read_seconds))
+            _write_json(folder / "fit.json", results.facts)
+            describe_variables(tree)
+            tree.to_netcdf(folder / "posterior.nc", engine="h5netcdf")
             if finish is not None:
-                finish(Results(folder, tree, wording, facts))
-    return Results(Path(out), tree, wording, facts)
+                finish(results)
+    return Results(Path(out), tree, wording, results.facts)
 
 
 def read_results(folder: str | Path) -> Results:

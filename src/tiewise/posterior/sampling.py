@@ -73,14 +73,14 @@ def sample_on(model: BradleyTerry, draws: Draws, target: int, progress: Progress
     there are never fewer than were asked for. What draws are worth is counted on those kept. Draws
     of very many items are stored, `STORED_NUMBERS` numbers at most.
     """
-    draws = draws.on_disk().centred()
+    draws = draws.on_disk().centred(in_place=True)
     asked = draws.whole.tie.shape[1]
     steps, thin, rounds = asked, 1, 0
     worth, seconds = _timed_worth(model, draws)
     while target and (more := draws.more) and rounds < MOST_ROUNDS and not _settled(worth, target):
         while _too_many(2 * steps // thin, asked, draws):
             draws, thin = draws.every_second(), 2 * thin
-        draws = draws.joined(more(steps // thin, thin, progress).on_disk().centred())
+        draws = draws.joined(more(steps // thin, thin, progress).on_disk().centred(in_place=True))
         steps, rounds = 2 * steps, rounds + 1
         worth, more_seconds = _timed_worth(model, draws)
         seconds += more_seconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from xarray import DataTree
 
 from tiewise.errors import InputError
 from tiewise.model.likelihood import answer_probabilities
+from tiewise.posterior.bands.told_apart import bands
 from tiewise.posterior.diagnostics import centred_parts, ess, rhat
 from tiewise.posterior.large.groups import (
     all_draws,
@@ -36,22 +37,33 @@ BATCH = 256  # draws, or items, processed together, so that copies are small
 
 
 def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
-    """One row per item, highest mean first: centred quality, rank, probability of the top k.
+    """One row per item, highest mean first: centred quality, rank, probability of the top k, band.
 
-    `rank` is the posterior median rank, 1 the highest quality. Where `top` is not below the number
-    of items, every item is among the top. A point engine gives standard errors and Wald intervals,
-    and leaves empty what it does not know.
+    `rank` is the posterior median rank, 1 the highest quality. `band` is that of `bands`. Where
+    `top` is not below the number of items, every item is among the top. A point engine gives
+    standard errors and Wald intervals, and leaves empty what it does not know.
     """
     constant = tree["constant_data"]
     items = constant["item"].to_numpy().astype(str)
     if top < 1:
         raise InputError(f"top must be between 1 and the number of items, {len(items)}, not {top}")
-    columns = _point(tree) if tree.attrs["kind"] == "point" else _posterior(tree, top)
+    columns: dict[str, Any] = (
+        _point(tree) if tree.attrs["kind"] == "point" else {**_posterior(tree, top)}
+    )
     names = constant["name"].to_numpy().astype(str)
+    columns["band"] = _band_column(tree)
     table = pd.DataFrame(
         {"item": items, "name": names, **columns, "comparisons": constant["comparisons"]}
     )
     return table.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def _band_column(tree: DataTree) -> pd.Series[int]:
+    """The band of each item; empty for those in none, and where bands are not worked out."""
+    told_apart = bands(tree)
+    if told_apart is None:
+        return pd.Series(pd.NA, range(tree["constant_data"].sizes["item"]), dtype="Int64")
+    return pd.Series(told_apart.band, dtype="Int64").mask(told_apart.band == 0)
 
 
 def _posterior(tree: DataTree, top: int) -> dict[str, Floats]:

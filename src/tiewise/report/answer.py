@@ -9,6 +9,7 @@ import pandas as pd
 from tiewise.criticism.claim import CONFIDENT
 from tiewise.criticism.verdict import Verdict, results_verdict
 from tiewise.data.counts import Counts
+from tiewise.posterior.bands.sentences import band_sentences
 from tiewise.posterior.phrases import standalone_labels, top_phrase
 from tiewise.posterior.results_folder import Results, Wording
 from tiewise.text import (
@@ -42,7 +43,8 @@ def main_answer(results: Results) -> MainAnswer:
     verdict = results_verdict(results)
     if not verdict.headline:
         return MainAnswer(_withheld(verdict, wording), (_way_out(verdict), *unmeasured))
-    return MainAnswer(_highest(table, wording), (_against_average(table, wording), *unmeasured))
+    apart = (_against_average(table, wording), *_told_apart(results))
+    return MainAnswer(_highest(table, wording), (*apart, *unmeasured))
 
 
 def top_items(results: Results) -> pd.DataFrame:
@@ -134,6 +136,11 @@ def _against_average(table: pd.DataFrame, wording: Wording) -> str:
         f"and {_count_are(below)} almost certainly below it ({wording.lower})"
     )
     return sides + (f"; the other {rest:,} cannot be told from it." if rest else ".")
+
+
+def _told_apart(results: Results) -> list[str]:
+    """Bands of the list, as one paragraph."""
+    return [" ".join(sentences)] if (sentences := band_sentences(results)) else []
 
 
 def _count_are(count: int) -> str:

@@ -13,7 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tiewise.criticism.model_comparison import ModelComparison
+from tiewise.criticism.robustness.assessment import RobustnessAssessment
+from tiewise.criticism.robustness.sentences import caution, finding_sentences, labels
 from tiewise.criticism.split_half import ReliabilityFigures
+from tiewise.criticism.verdict import results_verdict
+from tiewise.posterior.results_folder import Results
 from tiewise.report.model_checks import ModelAssessment, finding_lines
 from tiewise.report.reliability import reliability_sentences
 from tiewise.text import one_line, percent, quantity, sentence_list
@@ -88,6 +92,19 @@ def print_assessment(assessment: ModelAssessment, console: Console | None = None
     """Print whether the results can be believed."""
     console = console or Console(highlight=False)
     _print(console, [assessment.text, "", *finding_lines(assessment.findings)])
+
+
+def print_robustness(
+    results: Results, assessment: RobustnessAssessment, console: Console | None = None
+) -> None:
+    """Print how few answers and judges decide it."""
+    console = console or Console(highlight=False)
+    names = None
+    if results_verdict(results).headline:  # else it may not be said who is the highest
+        names = {item: one_line(name, printable=True) for item, name in labels(results).items()}
+    _print(console, finding_sentences(assessment.findings, results.wording, names))
+    note = caution(assessment.findings)
+    _print(console, ["", note] if note else [])
 
 
 def print_comparison(comparison: ModelComparison, console: Console | None = None) -> None:

@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from hashlib import sha256
@@ -24,7 +24,6 @@ from tiewise.criticism.verdict import PART_TITLES, results_verdict
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.folders import refuse_study
-from tiewise.forking import share_out
 from tiewise.plots import PLOT_FILES
 from tiewise.plots.canvas import load_matplotlib, save
 from tiewise.plots.checks import check_plot
@@ -34,7 +33,7 @@ from tiewise.posterior.summaries import summarise
 from tiewise.progress import Progress, no_progress
 from tiewise.report.answer import LONGEST_NAME
 from tiewise.report.item_rows import page_features
-from tiewise.report.pictures import MEDIA_TYPES, EmbeddedPicture, picture_jobs
+from tiewise.report.pictures import MEDIA_TYPES, BegunPictures, EmbeddedPicture, begin_pictures
 from tiewise.report.section import page_sections
 from tiewise.text import (
     UNKNOWN,
@@ -60,24 +59,30 @@ def load_libraries() -> None:
     load_matplotlib()
 
 
-def write_report(results: Results, *, png: bool = False, progress: Progress = no_progress) -> Path:
+def write_report(
+    results: Results,
+    *,
+    png: bool = False,
+    begun: BegunPictures | None = None,
+    progress: Progress = no_progress,
+) -> Path:
     """Write the pictures and `report.html` into the results folder; give the page's path.
 
-    Pictures are SVG files, with `png` PNG files as well. Everything is made before anything is put
-    in its place: a run that fails leaves the old report.
+    Pictures are SVG files, with `png` PNG files as well; they may have been `begun` before.
+    Everything is made before anything is put in its place: a run that fails leaves the old report.
     """
-    with _moved_into(results.folder) as new:
-        (new / "pictures").mkdir()
-        pictures = picture_jobs(results, new / "pictures", png=png)
-        steps = len(pictures) + 1
+    with (
+        _moved_into(results.folder) as new,
+        nullcontext(begun) if begun else begin_pictures(results, png=png) as begun,
+    ):
         if results_checks(results):
             write_csv(checks_table(results_checks(results)), new / "checks.csv")
-        jobs: list[Callable[[], Any]] = [partial(_page, results), *pictures.values()]
-        page, *drawn = share_out(jobs, lambda begun: progress("drawing", max(begun - 1, 0), steps))
-        progress("drawing", len(pictures), steps)
-        text = rendered(results, dict(zip(pictures, drawn, strict=True)), page)
+        page = _page(results)
+        pictures = begun.drawn(results, progress)
+        begun.place.rename(new / "pictures")
+        text = rendered(results, pictures, page)
         (new / "report.html").write_text(text, encoding="utf-8", newline="\n")
-        progress("drawing", steps, steps)
+        progress("drawing", len(pictures) + 1, len(pictures) + 1)
     return results.folder / "report.html"
 
 
@@ -107,7 +112,9 @@ def rewrite_report(
     table = summarise(results.tree, wording.top)
     with _moved_into(results.folder) as new:
         kept = [
-            name for name in ("parameters.csv", "areas.gpkg") if (results.folder / name).exists()
+            name
+            for name in ("parameters.csv", "areas.gpkg", "robust.json")
+            if (results.folder / name).exists()
         ]
         for name in kept:
             shutil.copy2(results.folder / name, new)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from tiewise.posterior.bands.sentences import shows_bands
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.posterior.results_folder import Results
@@ -23,6 +24,7 @@ class PageFeatures(NamedTuple):
     probabilities: bool
     map: bool
     uncompared: bool
+    bands: bool
 
 
 def page_features(results: Results) -> PageFeatures:
@@ -35,6 +37,7 @@ def page_features(results: Results) -> PageFeatures:
         probabilities=has_top_probabilities(results),
         map=areas is not None and len(areas) <= MANY_ITEMS,
         uncompared=bool((items["comparisons"] == 0).any()),
+        bands=shows_bands(results),
     )
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tiewise.plots.canvas import save
+from tiewise.forking import SharedJobs
+from tiewise.plots.canvas import save, style
 from tiewise.plots.catalogue import available_plots
 from tiewise.plots.definition import Plot, PlotDefinition
 from tiewise.posterior.results_folder import Results
+from tiewise.progress import Progress
 
 MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 LARGE_SVG = 500_000
@@ -28,17 +32,47 @@ class EmbeddedPicture(NamedTuple):
     source: str
 
 
-def picture_jobs(
-    results: Results, place: Path, *, png: bool
+class BegunPictures(NamedTuple):
+    """Pictures that are being drawn in a folder."""
+
+    place: Path
+    png: bool
+    jobs: dict[str, Callable[[], EmbeddedPicture]]
+    shared: SharedJobs[EmbeddedPicture]
+
+    def drawn(self, results: Results, progress: Progress) -> dict[str, EmbeddedPicture]:
+        """All pictures of the results: those that need predictive checks, and those begun."""
+        last = _jobs(results, self.place, png=self.png, criticism=True)
+        steps = len(self.jobs) + len(last) + 1
+        checks = {name: draw() for name, draw in last.items()}
+        begun = self.shared.results(lambda number: progress("drawing", number, steps))
+        progress("drawing", steps - 1, steps)
+        return dict(zip(self.jobs, begun, strict=True)) | checks
+
+
+@contextmanager
+def begin_pictures(results: Results, *, png: bool) -> Iterator[BegunPictures]:
+    """Draw, in a second process if there can be one, while the block runs, inside the folder.
+
+    The results need not be criticised yet.
+    """
+    with TemporaryDirectory(prefix=".pictures.", dir=results.folder) as place:
+        jobs = _jobs(results, Path(place), png=png, criticism=False)
+        with SharedJobs(list(jobs.values())) as shared:
+            yield BegunPictures(Path(place), png, jobs, shared)
+
+
+def _jobs(
+    results: Results, place: Path, *, png: bool, criticism: bool
 ) -> dict[str, Callable[[], EmbeddedPicture]]:
     """What draws each plot that these results allow and saves it in `place`, by its name."""
-    return {
-        plot.name: partial(_draw, plot, results, place, png) for plot in available_plots(results)
-    }
+    plots = available_plots(results, criticism=criticism)
+    return {plot.name: partial(_draw, plot, results, place, png) for plot in plots}
 
 
 def _draw(plot: PlotDefinition, results: Results, place: Path, png: bool) -> EmbeddedPicture:
-    return embedded(plot.draw(results), place, png=png)
+    with style():
+        return embedded(plot.draw(results), place, png=png)
 
 
 def embedded(plot: Plot, place: Path, *, png: bool) -> EmbeddedPicture:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tiewise.criticism.verdict import PART_TITLES, Verdict, results_verdict
+from tiewise.posterior.bands.sentences import band_sentences
 from tiewise.posterior.phrases import has_top_probabilities, no_threshold
 from tiewise.posterior.reliability import reliability_facts
 from tiewise.posterior.results_folder import Results
@@ -62,7 +63,11 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     """The verdict and its three parts, a line each."""
     marks = {"good": "ok  ", "care": "look", "stop": "stop"}
     rows = zip(PART_TITLES, verdict.parts, strict=True)
-    lines = [f"  {marks[part.level]}  {title + ':':12} {part.text}" for title, part in rows]
+    # A second sentence stands below the first.
+    lines = [
+        f"  {marks[part.level]}  {title + ':':12} " + part.text.replace(". ", f".\n{' ' * 21}")
+        for title, part in rows
+    ]
     return [verdict.text, *lines]
 
 
@@ -112,12 +117,19 @@ def _sentences(results: Results) -> list[str]:
         "point": "a point estimate with standard errors, no posterior",
     }[facts["kind"]]
     return [
+        *_band_sentences(results),
         *_parameter_sentences(results),
         *_term_sentences(results),
         " ".join(reliability_sentences(reliability_facts(results.tree), results.wording.nouns)),
         f"Engine {facts['engine']} ({sure}), seed {facts['seed']}.",
         *(f"Note: {one_line(warning, printable=True)}" for warning in facts["warnings"]),
     ]
+
+
+def _band_sentences(results: Results) -> list[str]:
+    """Which bands are told apart, unless nothing may be claimed."""
+    lines = band_sentences(results)[:1] if results_verdict(results).headline else []
+    return [one_line(line, printable=True) for line in lines]
 
 
 def _went_on(facts: Mapping[str, Any]) -> str:

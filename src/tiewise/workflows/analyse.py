@@ -6,7 +6,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -14,10 +14,11 @@ from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
+from tiewise.allocator import give_back_matrices
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.engines.base import Engine
 from tiewise.engines.threads import one_blas_thread
-from tiewise.errors import InputWarning
+from tiewise.errors import InputError, InputWarning
 from tiewise.folders import check_output_folder
 from tiewise.forking import share_out
 from tiewise.geo.item_context import ItemContext
@@ -33,9 +34,10 @@ from tiewise.text import some_names
 if TYPE_CHECKING:
     from xarray import DataTree
 
-    from tiewise.criticism.predictive_checks import Check
     from tiewise.posterior.judgement_record import JudgementRecord
 
+PICTURES = "begun_pictures"
+"""What pictures that are being drawn are called among what is derived from results."""
 SWITCH_INTERVAL = 2e-4  # seconds
 _TERMS = {field.name for field in fields(TermOptions)}
 
@@ -53,6 +55,7 @@ def analyse(
     report: bool = True,
     png: bool = False,
     record: bool = True,
+    robust: bool = False,
     force: bool = False,
     progress: Progress = no_progress,
     **model: Unpack[ModelOptions],
@@ -62,24 +65,31 @@ def analyse(
     `columns` are keywords of `read_comparisons`, such as `first=` or `drop_invalid=`, `ess` is that
     of `fit`, and the other keywords are those of `build_model`. With `png` the pictures
     of the report are PNG files as well as SVG. Without the `record` single judgements are not
-    stored.
+    stored. With `robust` it is also found out how few answers decide it (`assess_robustness`).
     """
-    from tiewise.criticism.verdict import verdict
     from tiewise.posterior.fit import fit
     from tiewise.posterior.terms.tables import attach_terms
     from tiewise.posterior.tree import attach_record, judgement_record
 
     check_output_folder(Path(out), KIND, force=force)
+    if robust and engine is not None and engine.kind != "exact":
+        raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
     start = perf_counter()
     comparisons = (
         source if isinstance(source, Comparisons) else read_comparisons(source, **(columns or {}))
     )
+    if comparisons.levels > 1:
+        raise InputError(
+            f"{comparisons.source} has graded answers, which reports do not know yet; fit them "
+            "with fit(build_model(comparisons)), or read them without grade="
+        )
     context = context or ItemContext()
     terms = TermOptions(**{name: value for name, value in model.items() if name in _TERMS})  # type: ignore[arg-type]
     name = comparisons.source
     comparisons, joined = join_waves(comparisons, terms, columns)
     with one_blas_thread():
         built = build_model(comparisons, context, **{**model, **vars(joined)})
+    give_back_matrices(built.size)
     _warn_unknown_names(built, context)
     if not isinstance(source, Comparisons):
         _ask_for_map(built, context)
@@ -101,13 +111,14 @@ def analyse(
         tree.attrs["ties_left_out"] = comparisons.ties
     if comparisons.left_out:
         _note_left_out(tree, comparisons)
-    checks = _criticise(tree, built, judgement_record(built, comparisons, joined), progress)
-    tree.attrs["verdict"] = json.dumps(verdict(tree, top=wording.top, checks=checks).to_dict())
+    judgements = judgement_record(built, comparisons, joined)
     return write_results_folder(
         tree, out, wording=wording, areas=context.areas, force=force, read_seconds=read,
-        finish=partial(_write_report, checks=checks, png=png, progress=progress)
-        if report
-        else None,
+        criticise=partial(_criticise, model=built, record=judgements, progress=progress),
+        meanwhile=partial(_begin_pictures, png=png) if report else nullcontext,
+        finish=partial(
+            _finish, model=built if robust else None, report=report, progress=progress
+        ),
         replaces=PLOT_FILES,
     )  # fmt: skip
 
@@ -140,20 +151,34 @@ def _load_libraries(report: bool) -> None:
 
 
 def _criticise(
-    tree: DataTree, model: BradleyTerry, record: JudgementRecord | None, progress: Progress
-) -> list[Check]:
-    """Predictive checks; and split-half reliability, which is added to the attributes of a fit."""
+    results: Results, model: BradleyTerry, record: JudgementRecord | None, progress: Progress
+) -> None:
+    """Predictive checks, split-half reliability and verdict, the latter two in the tree."""
     from tiewise.criticism.split_half import split_half_facts
-    from tiewise.criticism.verdict import tree_checks
+    from tiewise.criticism.verdict import tree_checks, verdict
 
+    tree = results.tree
     jobs: list[Callable[[], Any]] = [
         partial(split_half_facts, tree, model, record, progress),
         partial(tree_checks, tree),
     ]
     with one_blas_thread():
-        halves, checks = share_out(jobs)
+        # The second process, where there is a report, is drawing.
+        halves, checks = [job() for job in jobs] if PICTURES in results.cache else share_out(jobs)
     tree.attrs["split_half"] = json.dumps(halves)
-    return list(checks)
+    results.cache["checks"] = list(checks)
+    judged = verdict(tree, top=results.wording.top, checks=results.cache["checks"])
+    tree.attrs["verdict"] = json.dumps(judged.to_dict())
+
+
+@contextmanager
+def _begin_pictures(results: Results, png: bool) -> Iterator[None]:
+    """Begin with the pictures, which are completed with the report."""
+    from tiewise.report.pictures import begin_pictures
+
+    with begin_pictures(results, png=png) as begun:
+        results.cache[PICTURES] = begun
+        yield
 
 
 def _note_left_out(tree: DataTree, comparisons: Comparisons) -> None:
@@ -163,11 +188,16 @@ def _note_left_out(tree: DataTree, comparisons: Comparisons) -> None:
     tree.attrs["left_out"] = json.dumps(dict(comparisons.left_out))
 
 
-def _write_report(results: Results, checks: list[Check], png: bool, progress: Progress) -> None:
-    from tiewise.report.html import write_report
+def _finish(results: Results, model: BradleyTerry | None, report: bool, progress: Progress) -> None:
+    """How few answers decide it, where the model is given, and the report."""
+    if model is not None:
+        from tiewise.workflows.assess_robustness import assess_robustness, write_robustness
 
-    results.cache["checks"] = checks
-    write_report(results, png=png, progress=progress)
+        write_robustness(results, assess_robustness(results, model=model, progress=progress))
+    if report:
+        from tiewise.report.html import write_report
+
+        write_report(results, begun=results.cache.pop(PICTURES), progress=progress)
 
 
 def _warn_unknown_names(model: BradleyTerry, context: ItemContext) -> None:

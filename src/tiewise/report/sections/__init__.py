@@ -5,6 +5,7 @@ SECTIONS = (
     "tiewise.report.sections.area_map:map_section",
     "tiewise.report.sections.ranked_list:list_section",
     "tiewise.report.sections.certainty:certainty_section",
+    "tiewise.report.sections.robustness:robustness_section",
     "tiewise.report.sections.model_checks:model_check_section",
     "tiewise.report.sections.ties:tie_section",
     "tiewise.report.sections.covariates:covariate_section",

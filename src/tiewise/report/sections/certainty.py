@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from tiewise.posterior.bands.sentences import missing_bands
 from tiewise.posterior.phrases import item_labels
 from tiewise.posterior.results_folder import Results
 from tiewise.report.answer import LONGEST_NAME
@@ -18,6 +19,7 @@ def certainty_section(results: Results) -> Section:
         _interval_meaning(results),
         *_interval_widths(results),
         *_rank_intervals(results.items, results.wording.nouns),
+        *missing_bands(results),
     ]
     pictures = PictureRow(("map-uncertainty", "prior-to-posterior"))
     return Section("sure", "How sure", "How sure we are", (Paragraphs(sentences), pictures))

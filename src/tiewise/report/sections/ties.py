@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 
 from tiewise.posterior.phrases import no_threshold
@@ -43,11 +45,17 @@ def _tie_share(results: Results) -> str:
 
 def _half_way(results: Results) -> list[str]:
     """At which difference ties are half as frequent as between equals."""
-    curve = tie_curve(results.tree, np.linspace(0, 20, 801))
-    halved = curve["median"] <= curve["median"].iloc[0] / 2
-    if not halved.any():
+    gaps = np.linspace(0, 20, 801)
+
+    def tie_probability(gap: float) -> float:
+        return float(tie_curve(results.tree, [gap])["median"][0])
+
+    half = tie_probability(0.0) / 2
+    # It falls with the difference.
+    halved = bisect_left(gaps, True, key=lambda gap: tie_probability(gap) <= half)
+    if halved == len(gaps):
         return []
     return [
         "The further apart two qualities are, the fewer ties: at a difference of "
-        f"{curve['gap'][halved].iloc[0]:.1f} the chance is half of that."
+        f"{gaps[halved]:.1f} the chance is half of that."
     ]

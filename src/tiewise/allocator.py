@@ -1,0 +1,35 @@
+"""Memory of large arrays, given back to the system as soon as they are freed (glibc)."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+from typing import Any
+
+MATRICES = range(500, 2_000)
+"""Numbers of items of which matrices are held, each of megabytes."""
+LARGE_ARRAY = 2**20
+"""Bytes from which on an array has memory of its own, which is no longer than it."""
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+
+
+def give_back_matrices(items: int) -> None:
+    """From now on give freed arrays back at once where a model has matrices of so many items.
+
+    By itself glibc keeps them, once it has seen a few, and they leave holes between others.
+    """
+    library = _glibc() if items in MATRICES else None
+    if library is not None:
+        library.mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY)
+        library.mallopt(M_TRIM_THRESHOLD, 2 * LARGE_ARRAY)
+        library.malloc_trim(0)
+
+
+@cache
+def _glibc() -> Any | None:
+    """The C library, if it is glibc."""
+    if sys.platform != "linux":
+        return None
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "malloc_trim") else None

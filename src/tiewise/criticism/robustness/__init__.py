@@ -1,0 +1,1 @@
+"""How few answers, or judges, decide what the results say."""

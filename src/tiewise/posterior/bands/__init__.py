@@ -1,0 +1,1 @@
+"""Bands: parts of the list that the answers tell apart."""
