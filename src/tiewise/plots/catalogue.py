@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def available_plots(results: Results, *, criticism: bool | None = None) -> list[PlotDefinition]:
     """The plots that these results allow; without a map no maps.
 
-    With `criticism` only those of what predictive checks found, or only the others.
+    With `criticism` only those that need checks or verdict, or only the others.
     """
     definitions: list[PlotDefinition] = [load(line) for line in PLOTS.values()]
     kind = [plot for plot in definitions if criticism in (None, plot.criticism)]

@@ -54,7 +54,7 @@ class PlotDefinition:
 
     `name` is that of its files, `figure` draws it, `caption` says what is to be seen for those who
     cannot see it, and `available` tells whether the results have what it needs. One of `criticism`
-    shows what predictive checks found; the others can be drawn before there are any.
+    shows what predictive checks found, or what the verdict allows; the others can be drawn before.
     """
 
     name: str

@@ -247,7 +247,7 @@ def _top_caption(results: Results) -> str:
 
 TOP_MAP = PlotDefinition(
     "map-top", "Most likely the highest", top_map, _top_caption,
-    needs_all(needs_map, has_top_probabilities),
+    needs_all(needs_map, has_top_probabilities), criticism=True,
 )  # fmt: skip
 
 

@@ -156,7 +156,7 @@ def _caption(results: Results) -> str:
     )
 
 
-RANKING = PlotDefinition("ranking", "Ranking", ranking_plot, _caption)
+RANKING = PlotDefinition("ranking", "Ranking", ranking_plot, _caption, criticism=True)
 
 
 def interval_rows(

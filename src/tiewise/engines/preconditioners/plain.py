@@ -46,6 +46,7 @@ Floats = NDArray[np.float64]
 
 AVERAGING_ROUNDS = 3
 CLOSE = 0.1  # posterior sd by which qualities still move in a round that is the last
+WIDE = 0.25  # sd of log α from which on qualities are not waited for: they follow α too far
 SINGLE_PRECISION_SIZE = 256  # items from which on casting to single precision pays
 
 
@@ -270,7 +271,8 @@ def _average_quadratic(
         scale = quadratic.scale(0.0, centre.log_alpha, marginal.sd)
         move = scale.log_alpha - centre.log_alpha
         centre = quadratic.centre(scale.log_alpha)
-        if abs(move) < 0.1 * marginal.sd and quadratic.distance(before, centre) < CLOSE:
+        moved = 0.0 if marginal.sd > WIDE else quadratic.distance(before, centre)
+        if abs(move) < 0.1 * marginal.sd and moved < CLOSE:
             break
     return quadratic, centre.log_alpha
 
