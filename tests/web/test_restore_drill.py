@@ -163,7 +163,8 @@ def test_a_site_killed_at_a_random_moment_is_restored_up_to_its_last_backup(
     assert all(rows[offer] == row for offer, row in again.items())
     # What was acknowledged later is in the database that was killed, and lost with the machine.
     assert {offer for _, offer in tally.acknowledged} <= set(rows)
-    assert 50 <= len(again) < len(rows)
+    # Killed just after a backup, nothing is.
+    assert 50 <= len(again) <= len(rows)
 
     # Judges go on where they were, with the cookies that they have.
     site = open_site(home, database=empty)
