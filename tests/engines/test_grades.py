@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 from numpy.random import Generator, SeedSequence
 
-from support.calibration import RANKS, assert_uniform_ranks
+from support.calibration import assert_uniform_ranks, transport_ranks
 from support.quadrature_cases import IG
 from support.reference_formulas import monte_carlo_error
 from tiewise.criticism.judge_influence import posterior_draws
 from tiewise.criticism.leave_one_out import leave_one_out
 from tiewise.data.counts import Counts
-from tiewise.engines.base import EngineUnsuitable
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.preconditioners.hierarchical_preconditioner import (
     build_hierarchical_preconditioner,
 )
-from tiewise.engines.transport import PatientTransport, Transport
+from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
@@ -77,19 +76,7 @@ def quantities(model: BradleyTerry, quality, tie, variance, terms) -> np.ndarray
 def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
     """Where the truth ranks among the last draws of as many chains."""
     model, truth = one_study(name, rng)
-    settings = {"draws": 50 * (RANKS + 1), "chains": RANKS + 1, "threads": 1}
-    seed = int(rng.integers(2**32))
-    try:
-        draws = Transport(**settings).run(model, SeedSequence(seed), no_progress)
-    except EngineUnsuitable:
-        draws = PatientTransport(**settings).run(model, SeedSequence(seed), no_progress)
-    last = {key: np.moveaxis(value[:RANKS, -1], 0, -1) for key, value in draws.terms.items()}
-    ours = quantities(
-        model, draws.quality[:RANKS, -1].T, draws.tie[:RANKS, -1], draws.variance[:RANKS, -1], last
-    )
-    known = {key: np.asarray(truth.terms[key])[..., None] for key in last}
-    at = truth.quality[:, None], np.array([truth.tie]), np.array([truth.variance])
-    return (ours < quantities(model, *at, known)).sum(axis=1)
+    return transport_ranks(model, truth, quantities, rng)
 
 
 @pytest.mark.slow

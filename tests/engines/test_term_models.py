@@ -11,7 +11,7 @@ import pytest
 from numpy.random import Generator, SeedSequence
 from scipy import special
 
-from support.calibration import RANKS, assert_uniform_ranks
+from support.calibration import assert_uniform_ranks, transport_ranks
 from support.judge_studies import TERMS as EVERY_TERM
 from support.judge_studies import model_with_terms
 from support.quadrature_cases import IG
@@ -19,7 +19,7 @@ from support.reference_formulas import LEVEL, assert_normal_scores, monte_carlo_
 from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
 from tiewise.engines import transport
-from tiewise.engines.base import Draws, EngineUnsuitable
+from tiewise.engines.base import Draws
 from tiewise.engines.caron_doucet import CaronDoucet
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.laplace import Laplace
@@ -81,19 +81,7 @@ def quantities(model: BradleyTerry, quality, tie, variance, terms) -> np.ndarray
 def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
     """Where the truth ranks among the last draws of as many chains."""
     model, truth = one_study(name, rng)
-    settings = {"draws": 50 * (RANKS + 1), "chains": RANKS + 1, "threads": 1}
-    seed = int(rng.integers(2**32))
-    try:
-        draws = Transport(**settings).run(model, SeedSequence(seed), no_progress)
-    except EngineUnsuitable:
-        draws = PatientTransport(**settings).run(model, SeedSequence(seed), no_progress)
-    last = {key: np.moveaxis(value[:RANKS, -1], 0, -1) for key, value in draws.terms.items()}
-    ours = quantities(
-        model, draws.quality[:RANKS, -1].T, draws.tie[:RANKS, -1], draws.variance[:RANKS, -1], last
-    )
-    known = {key: np.asarray(truth.terms[key])[..., None] for key in last}
-    at = truth.quality[:, None], np.array([truth.tie]), np.array([truth.variance])
-    return (ours < quantities(model, *at, known)).sum(axis=1)
+    return transport_ranks(model, truth, quantities, rng)
 
 
 @pytest.mark.slow

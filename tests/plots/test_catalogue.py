@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -24,7 +25,7 @@ from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.plots import PLOT_FILES, PLOTS
 from tiewise.plots.canvas import DPI, WIDTH, save, text_width, wrap
-from tiewise.plots.catalogue import draw_plots
+from tiewise.plots.catalogue import available_plots, draw_plots
 from tiewise.plots.maps import quality_map
 from tiewise.plots.ranking import ranking_plot
 from tiewise.posterior.fit import fit
@@ -253,6 +254,25 @@ def test_the_same_results_give_the_same_bytes(kind, county, tmp_path):
             save(plot.figure, tmp_path / turn / f"{plot.name}.{kind}")
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_pictures_that_do_not_wait_for_the_verdict_do_not_depend_on_it(county, tmp_path):
+    """A report begins with them before there is one: it must not show what is then withheld."""
+    for headline in (True, False):
+        place = tmp_path / str(headline)
+        place.mkdir()
+        results = read_results(county.folder)
+        verdict = {"level": "ok", "text": "", "top": 3, "headline": headline}
+        results = replace(results, facts={**results.facts, "verdict": verdict})
+        for definition in available_plots(results, criticism=False):
+            plot = definition.draw(results)
+            save(plot.figure, place / f"{plot.name}.svg")
+            (place / f"{plot.name}.txt").write_text(plot.alt, encoding="utf-8")
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / which).iterdir()}
+        for which in ("True", "False")
+    )
+    assert one == two
 
 
 def test_a_users_own_style_does_not_change_a_picture(tmp_path):

@@ -59,6 +59,9 @@ def fit_laplace_marginal(
             begin = nearest if nearest is None or last is None else replace(nearest, factor=last)
             return posterior.mode(a, begin, tolerance=ROUGH_TOLERANCE)
 
+        if len(points) == 1:
+            modes.append(mode_at(points[0]))
+            return
         with ThreadPoolExecutor(len(points)) as pool:
             modes.extend(list(pool.map(mode_at, points)))
 
