@@ -26,8 +26,11 @@ demo: $(VENV)/.installed
 	  --higher "higher rate" --lower "lower rate" --noun ward \
 	  --seed 1 --out $(DEMO)/results --force
 	@echo "Open $(DEMO)/results/report.html in a browser; the truth is in $(DEMO)/data/truth.csv"
+	@echo "To watch two studies being judged, in a browser: $(BIN)/tiewise demo"
 
-test: lint types everyday
+# Style and types are checked beside the tests, as they keep one core busy and not two.
+test: $(VENV)/.ready tools
+	@$(MAKE) --no-print-directory -j 3 lint types everyday
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -45,14 +48,16 @@ everyday: $(VENV)/.ready tools
 	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder \
 	  -m "not slow"
 
-# Pages are opened in a real browser, and the store is tested on a real PostgreSQL server. Where they
-# are missing and there is no leave to install them, those tests are left out.
+# Pages are opened in a real browser, the store is tested on a real PostgreSQL server, and recordings are
+# cleaned by a real ffmpeg. Where they are missing and there is no leave to install them, those tests are
+# left out.
 tools:
 	@missing=""; \
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 	  command -v google-chrome >/dev/null || missing="chromium fonts-dejavu-core"; \
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || \
 	  missing="$$missing postgresql"; \
+	command -v ffmpeg >/dev/null || missing="$$missing ffmpeg"; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y \
@@ -66,6 +71,8 @@ test-slow: $(VENV)/.ready tools
 # Everything there is; run before a release.
 test-all: test test-slow
 	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m thorough
+	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n auto --dist load --hypothesis-profile slow \
+	  -m "hypothesis and not slow"
 
 # The tables and lists of docs/architecture.md, measured anew.
 figures: $(VENV)/.ready

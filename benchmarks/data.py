@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.random import Generator
 
@@ -23,11 +25,14 @@ TIE, ALPHA, SHARE = 0.3, 1.2, 0.7
 def load(name: str) -> BradleyTerry:
     """The model of a data set, under the priors of the paper, as other samplers have them.
 
-    Only the mixture has our default priors, and the share of its map is inferred.
+    Only the mixture and graded answers have our default priors; the share of the map is inferred.
     """
     if name == "independent-1000":
         _, counts = independent_study(1000, 10_000)
         return paper_model(counts, Independent(counts.items))
+    if name in ("three-answers-95", "five-answers-95"):
+        counts = graded_study(95, 877)
+        return BradleyTerry(counts if name == "five-answers-95" else counts.ungraded())
     if name not in FILES:
         return synthetic(ITEMS[name])
     judgements, *neighbours = (STUDIES / file for file in FILES[name])
@@ -51,6 +56,13 @@ def independent_study(items: int, comparisons: int) -> tuple[Truth, Counts]:
     quality = ALPHA * rng.normal(size=items)
     truth = Truth(tuple(str(k) for k in range(items)), quality, TIE, ALPHA**2)
     return truth, simulate_counts(truth, comparisons, rng)
+
+
+def graded_study(items: int, comparisons: int) -> Counts:
+    """The same with five answers; of as many items and comparisons as South Yorkshire."""
+    truth, _ = independent_study(items, 0)
+    graded = replace(truth, tie=0.5, terms={"cut": np.array([0.5, 1.75])})
+    return simulate_counts(graded, comparisons, np.random.default_rng(2))
 
 
 def map_truth(prior: Network, rng: Generator) -> Truth:

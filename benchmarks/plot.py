@@ -23,6 +23,7 @@ MARKS = {
     "south-yorkshire": ("s", "South Yorkshire"), "dar-es-salaam": ("D", "Dar es Salaam"),
     "dar-es-salaam-mixture": ("d", "Dar es Salaam, share inferred"),
     "independent-1000": ("^", "independent, N = 1,000"),
+    "five-answers-95": ("P", "five graded answers, N = 95"),
 }  # fmt: skip
 
 

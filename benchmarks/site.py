@@ -1,7 +1,10 @@
-"""The study site under a crowd: `python -m benchmarks.site [--quick|--live]`, or `make bench-site`.
+"""The study site under a crowd: `python -m benchmarks.site [--quick|--live|--reading]`.
+
+`make bench-site` runs all cases.
 
 Writes results/site.json, one object a case, and site.md. Site, live worker, database and crowd
-share the machine's cores. `--live` runs only the cases of the live picture and keeps the others.
+share the machine's cores. `--live` runs only the cases of the live picture, and `--reading` those
+of essays and scans beside maps; both keep the others.
 """
 
 from __future__ import annotations
@@ -36,13 +39,14 @@ from tiewise.study.study import Study
 sys.path.insert(0, str(ROOT / "tests"))
 from support import postgres
 from support.crowd_client import Tally, crowd
+from support.item_files import saved, scan, write
 
 TIEWISE = str(Path(sys.executable).with_name("tiewise"))
 TICKS = os.sysconf("SC_CLK_TCK")
 HEAD = (
-    "database", "items", "stored", "judges", "pause_s", "seconds", "judgements", "errors", "lost",
-    "doubled", "get_p95_ms", "post_p95_ms", "cpu_ms_per_request", "policy", "fits", "lag_p50_s",
-    "lag_p95_s", "lag_max_s", "live_cores",
+    "database", "content", "items", "stored", "judges", "pause_s", "seconds", "judgements",
+    "errors", "lost", "doubled", "get_p95_ms", "post_p95_ms", "cpu_ms_per_request", "policy",
+    "fits", "lag_p50_s", "lag_p95_s", "lag_max_s", "live_cores",
 )  # fmt: skip
 
 
@@ -57,9 +61,12 @@ class Case:
     pause_s: float = 2.0
     seconds: float = 60.0
     policy: str = "uniform"
+    content: str = "map"
+    """What is compared: areas of a map, essays or scans."""
 
 
 KINDS = ("sqlite", "postgresql")
+READ_ITEMS, ESSAY_WORDS, SCAN_PAGES = 24, 800, 4
 
 
 def live_cases() -> list[Case]:
@@ -74,11 +81,21 @@ def live_cases() -> list[Case]:
     ]  # fmt: skip
 
 
+def reading_cases() -> list[Case]:
+    """Long things to read beside maps of as many items: 200 judges, the live worker on."""
+    return [
+        Case(kind, items=READ_ITEMS, content=content)
+        for kind in KINDS
+        for content in ("map", "essays", "scans")
+    ]
+
+
 def cases(*, quick: bool) -> list[Case]:
     """A crowd that thinks, a crowd that does not, and both ends of each size."""
     kinds = KINDS
     if quick:
-        return [Case(kind, judges=40, seconds=8) for kind in kinds]
+        scans = Case("sqlite", items=4, judges=10, seconds=8, content="scans")
+        return [*(Case(kind, judges=40, seconds=8) for kind in kinds), scans]
     thinking = [Case(kind) for kind in kinds]
     flat_out = [Case(kind, judges=100, pause_s=0, seconds=20) for kind in kinds]
     sizes = [
@@ -87,7 +104,7 @@ def cases(*, quick: bool) -> list[Case]:
         for kind in kinds
         for items, stored in ((12, 0), (1000, 0), (12, 100_000), (1000, 100_000))
     ]
-    return [*thinking, *live_cases(), *flat_out, *sizes]
+    return [*thinking, *live_cases(), *reading_cases(), *flat_out, *sizes]
 
 
 def main() -> None:
@@ -95,15 +112,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few seconds of each database")
     parser.add_argument("--live", action="store_true", help="only the cases of the live picture")
+    parser.add_argument("--reading", action="store_true", help="only essays and scans beside maps")
     options = parser.parse_args()
     place = ROOT / "benchmarks" / "results" / ("quick" if options.quick else "")
     place.mkdir(parents=True, exist_ok=True)
-    chosen = live_cases() if options.live else cases(quick=options.quick)
-    rows = earlier_rows(place / "site.json", chosen) if options.live else []
+    some = [*(live_cases() if options.live else []), *(reading_cases() if options.reading else [])]
+    chosen = some or cases(quick=options.quick)
+    rows = earlier_rows(place / "site.json", chosen) if some else []
     with databases() as address:
         for case in chosen:
             rows.append(measure(case, address(case.database)))
-            print("  ".join(f"{key} {rows[-1][key]}" for key in HEAD), flush=True)
+            print("  ".join(f"{key} {rows[-1].get(key)}" for key in HEAD), flush=True)
             (place / "site.json").write_text(json.dumps(rows, indent=1) + "\n")
             (place / "site.md").write_text(site_markdown(rows))
 
@@ -112,7 +131,8 @@ def earlier_rows(path: Path, chosen: list[Case]) -> list[dict[str, Any]]:
     """Rows of earlier runs, without those of the cases that are run again."""
     rows = json.loads(path.read_text()) if path.exists() else []
     anew = [case.__dict__ for case in chosen]
-    return [row for row in rows if {key: row.get(key) for key in anew[0]} not in anew]
+    usual = Case("").__dict__  # what rows of before a column was there had
+    return [row for row in rows if {key: row.get(key, usual[key]) for key in usual} not in anew]
 
 
 def measure(case: Case, database: str | None) -> dict[str, Any]:
@@ -131,13 +151,16 @@ def measure(case: Case, database: str | None) -> dict[str, Any]:
             time.sleep(10)  # for the last judgements to come into the picture
         lost, doubled = accounts(study, database, tally, case.stored)
         picture = lags(study, database)
-    # Signing up is five requests a judge, and part of what was spent.
+    # Signing up is five requests a judge, and part of what was spent; so are pictures, but they
+    # are no requests here: what they cost is laid upon the pages that show them.
     requests = len(tally.gets) + len(tally.posts) + 5 * case.judges
     return {
         **case.__dict__, "workers": 2 if database else 1,
         "judgements": len(tally.acknowledged), "errors": len(tally.errors),
         "lost": lost, "doubled": doubled, "get_p95_ms": p95(tally.gets),
-        "post_p95_ms": p95(tally.posts), "cpu_ms_per_request": round(1000 * spent / requests, 2),
+        "post_p95_ms": p95(tally.posts), "files": len(tally.files),
+        "file_p95_ms": p95(tally.files) if tally.files else None,
+        "cpu_ms_per_request": round(1000 * spent / requests, 2),
         "pair_page_bytes": int(np.median(tally.weights)),
         "faults": Counter(tally.errors).most_common(3),
         "judgements_per_s": round(len(tally.acknowledged) / case.seconds, 1),
@@ -179,10 +202,9 @@ def p95(seconds: list[float]) -> float:
 
 
 def prepare(folder: Path, case: Case, database: str | None) -> Study:
-    """A study of a made-up county, with judgements in it already."""
-    county = folder.parent / "county.gpkg"
-    Areas.synthetic(case.items, rng=1).to_gpkg(county)
-    create_study(folder, question="Which ward is greener?", areas=county, target=10**6)
+    """A study of a made-up county, of essays or of scans, with judgements in it already."""
+    source = source_of(case, folder.parent)
+    create_study(folder, question="Which is better?", target=10**6, **source)
     toml = folder / "study.toml"
     toml.write_text(toml.read_text().replace('policy = "uniform"', f'policy = "{case.policy}"'))
     study = Study.open(folder)
@@ -200,6 +222,30 @@ def prepare(folder: Path, case: Case, database: str | None) -> Study:
         store.import_judgements(rows, consent="made up")
     store.close()
     return study
+
+
+def source_of(case: Case, place: Path) -> dict[str, Any]:
+    """What a study is made of: a map, or a folder of files."""
+    if case.content == "map":
+        Areas.synthetic(case.items, rng=1).to_gpkg(place / "county.gpkg")
+        return {"areas": place / "county.gpkg"}
+    files = {}
+    for k in range(case.items):
+        if case.content == "essays":
+            files[f"{k}.md"] = essay_of(k)
+        else:
+            pages = (scan(page=SCAN_PAGES * k + n) for n in range(SCAN_PAGES))
+            files |= {f"{k}/{n}.png": saved(page) for n, page in enumerate(pages)}
+    return {"items": write(place / "in", files)}
+
+
+def essay_of(number: int) -> str:
+    """An essay whose words are drawn by lot: it packs no better than one that was written."""
+    rng = np.random.default_rng(number)
+    letters = np.array(list("eeettaaooiinnsshhrrdlluucm"))
+    words = ["".join(rng.choice(letters, rng.integers(2, 9))) for _ in range(ESSAY_WORDS)]
+    paragraphs = [" ".join(words[k : k + 80]) for k in range(0, ESSAY_WORDS, 80)]
+    return f"# Essay {number}\n\n" + ".\n\n".join(paragraphs) + ".\n"
 
 
 @contextmanager
@@ -270,7 +316,7 @@ def databases() -> Iterator[Any]:
 
 def site_markdown(rows: list[dict[str, Any]]) -> str:
     """The same as a table."""
-    head = (*HEAD, "workers", "judgements_per_s", "pair_page_bytes")
+    head = (*HEAD, "files", "file_p95_ms", "workers", "judgements_per_s", "pair_page_bytes")
     lines = [
         "# The study site under a crowd", "", "Written by `make bench-site`; do not edit.",
         f"{datetime.now(UTC):%Y-%m-%d}, two cores, which site, database and crowd share.", "",

@@ -6,6 +6,8 @@ from dataclasses import asdict, replace
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from benchmarks.data import load
 from benchmarks.memory import peak_mb
 from benchmarks.run import Run, centred, middle
@@ -51,7 +53,8 @@ def _run_fit(data: str, chosen: Engine, seed: int) -> Run:
     if "engine_steps" in facts:
         notes.append(f"{facts['engine_steps']} steps a draw, angle {facts['engine_angle']:.2f}")
     build_s, sample_s = (float(facts[f"{part}_seconds"]) for part in ("build", "sample"))
-    share = posterior["share"].to_numpy()[..., None] if "share" in posterior else None
+    others = [posterior["share"].to_numpy()[..., None]] if "share" in posterior else []
+    others += [posterior["cut"].to_numpy()[..., 1:]] if "cut" in posterior else []
     return Run(
         quality=centred(tree["posterior/quality"].to_numpy()),
         tie=posterior["tie"].to_numpy(),
@@ -60,7 +63,7 @@ def _run_fit(data: str, chosen: Engine, seed: int) -> Run:
         sample_s=sample_s,
         fit_s=whole,
         superchains=int(facts["superchains"]),
-        others=share,
+        others=np.concatenate(others, axis=-1) if others else None,
         gradients=facts.get("engine_gradients"),
         warmup_gradients=facts.get("engine_pilot_gradients"),
         acceptance=facts.get("engine_acceptance"),

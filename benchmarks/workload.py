@@ -15,7 +15,7 @@ STUDIES = ROOT.parent / "shared" / "data"
 SIZES = (16, 64, 128, 256, 512, 1024)
 ITEMS = {
     "south-yorkshire": 95, "dar-es-salaam": 452, "dar-es-salaam-mixture": 452,
-    "independent-1000": 1000,
+    "independent-1000": 1000, "three-answers-95": 95, "five-answers-95": 95,
 } | {f"synthetic-{n}": n for n in SIZES}  # fmt: skip
 """Every data set by name, and its number of items."""
 
@@ -86,9 +86,11 @@ WHITENED = {
 }
 
 
-# Data sets that are not for every engine: other samplers were not given a share to infer.
+# Data sets that are not for every engine: other samplers were not given a share or cuts to infer.
 SOME_ENGINES = {
     "dar-es-salaam-mixture": ("transport", "gibbs"),
+    "three-answers-95": ("transport", "gibbs", "laplace"),
+    "five-answers-95": ("transport", "gibbs", "laplace"),
     "independent-1000": (
         "transport", "gibbs-as-published", "gibbs", "laplace", "numpyro", "nutpie",
         "gaussian-limit",

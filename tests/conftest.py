@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from support import postgres
+from support.processes import one_process_at_a_time
 from tiewise import forking
 from tiewise.data.counts import Counts
 from tiewise.engines.threads import one_blas_thread
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # A machine that is busy with something else is no fault of what is tested.
-settings.register_profile("patient", deadline=None)
+settings.register_profile("patient", deadline=None, max_examples=40)
 settings.register_profile("slow", deadline=None, max_examples=300)  # of `make test-slow`
 settings.load_profile("patient")
 
@@ -47,16 +46,20 @@ LANES = (
 
 
 LONGEST = (
-    "cli/test_fit.py", "web/test_judge_browser.py", "planning/test_plan_study.py",
-    "report/test_report_browser.py", "cli/test_checks.py", "web/test_researcher_browser.py",
-    "cli/test_plan.py", "test_regression.py", "web/test_map_stages.py", "web/test_fuzz.py",
-    "cli/test_term_options.py", "web/test_live.py", "engines/test_term_models.py",
-    "web/test_control.py", "engines/test_reference_posteriors.py", "web/test_server.py",
-    "web/test_crash.py", "jobs/test_dask.py", "criticism/test_judge_statistics.py",
-    "posterior/test_reliability.py", "engines/test_recentring.py", "web/test_judge_pages.py",
-    "jobs/test_run.py", "test_docs.py", "report/test_report.py", "engines/test_transport.py",
-    "engines/test_metropolis.py", "engines/test_gibbs.py", "experiments/test_experiments.py",
-    "web/test_hostile.py", "web/test_whole_study.py", "plots/test_catalogue.py",
+    "web/test_map_stages.py", "web/test_researcher_browser.py", "web/test_fuzz.py",
+    "test_regression.py", "report/test_report_browser.py", "engines/test_reference_posteriors.py",
+    "planning/test_plan_study.py", "cli/test_fit.py", "web/test_whole_study.py",
+    "cli/test_checks.py", "workflows/test_compare_models.py", "engines/test_recentring.py",
+    "cli/test_plan.py", "web/test_control.py", "cli/test_term_options.py",
+    "engines/test_mixture.py", "engines/test_term_models.py", "web/test_questions_browser.py",
+    "study/test_item_files.py", "cli/test_grades.py", "web/test_server.py",
+    "report/test_report.py", "jobs/test_dask.py", "web/test_judge_pages.py", "web/test_live.py",
+    "web/test_reading_browser.py", "test_architecture.py", "web/test_crash.py", "test_docs.py",
+    "web/test_rolling_restart.py", "experiments/test_experiments.py",
+    "posterior/test_anchors_with_terms.py", "web/test_judge_browser.py", "report/test_briefing.py",
+    "report/test_long_report.py", "web/test_sign_in.py", "web/test_verdict_everywhere.py",
+    "engines/test_gibbs.py", "criticism/test_model_comparison.py",
+    "criticism/test_predictive_checks.py",
 )  # fmt: skip
 """The files that take longest, every day or of the slow tests: begun first, so that no core waits
 for the last of them."""
@@ -119,19 +122,6 @@ def _loops_compiled(village: Village, tmp_path_factory: pytest.TempPathFactory) 
     """
     with one_process_at_a_time(tmp_path_factory.getbasetemp().parent / "compiling"):
         fit(village.model, Transport(draws=200), rng=1)
-
-
-@contextmanager
-def one_process_at_a_time(lock: Path) -> Iterator[None]:
-    """What only one of the processes of the tests does at a time."""
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 @pytest.fixture(scope="session")

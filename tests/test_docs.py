@@ -6,7 +6,7 @@ import ast
 import contextlib
 import re
 import shlex
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,7 +99,10 @@ RUN_ELSEWHERE = "docs/extending.md"
 
 
 PYTHON_PAGES = [page for page in with_language("python") if page != RUN_ELSEWHERE]
-LONG_PAGES = ("docs/extensions.md", "docs/pictures.md", "docs/planning.md", "docs/report.md")
+LONG_PAGES = (
+    "docs/experiments.md", "docs/extensions.md", "docs/judge-kinds.md", "docs/models.md",
+    "docs/pictures.md", "docs/planning.md", "docs/report.md", "docs/robustness.md",
+)  # fmt: skip
 DAILY_PAGES = [page for page in PYTHON_PAGES if page not in LONG_PAGES]
 
 
@@ -266,8 +269,9 @@ def test_every_file_column_and_key_is_explained(tree):
     assert sorted(listed("## The results folder", "picture")) == sorted(every)
     assert listed("### items.csv", "column") == list(summarise(tree, 2).columns)
     assert listed("### parameters.csv", "column") == list(parameters(tree).reset_index().columns)
-    # The verdict is handed in when results are written; rows and draws are seldom left out.
-    facts = {*fit_facts(tree), "verdict", "left_out", "kept_one_of"}
+    # The verdict is handed in when results are written; rows and draws are seldom left out, and
+    # these answers are not graded.
+    facts = {*fit_facts(tree), "verdict", "left_out", "kept_one_of", "grades"}
     assert sorted(listed("### fit.json", "key")) == sorted(facts)
     assert set(ticked(section(COMMAND, "### study.json"))) == {f.name for f in fields(Wording)}
     variables = {str(name) for name in tree["posterior"].data_vars}
@@ -294,18 +298,37 @@ def test_every_warning_that_is_explained_is_one_that_is_given():
         assert max(pieces, key=len).strip() in known, cell
 
 
+def test_limits_of_files_are_those_of_the_page():
+    from tiewise.study.media.limits import FileLimits
+
+    stated = {ticked(row[0])[0]: row[2] for row in rows(PAGES["docs/items.md"], "limit")}
+    assert stated == {name: f"{number:,}" for name, number in asdict(FileLimits()).items()}
+
+
 def test_every_key_of_a_study_is_explained():
-    from tiewise.study.settings import TRANSLATED, Settings, SignUpField
+    from tiewise.study.settings import (
+        TRANSLATED,
+        AnchorSettings,
+        PracticePair,
+        QuestionSettings,
+        Settings,
+        SignUpField,
+    )
 
     page = PAGES["docs/study.md"]
+    lists = {
+        "judges.fields": SignUpField, "anchors": AnchorSettings, "questions": QuestionSettings,
+        "practice": PracticePair,
+    }  # fmt: skip
     keys = {
         f"{table.name}.{key.name}"
         for table in fields(Settings)
-        if table.name != "translations"
+        if table.name not in ("translations", *lists)
         for key in fields(table.default_factory if table.name != "study" else StudySettings)
     }
     documented = {name for row in rows(page, "key") for name in ticked(row[0])}
-    assert documented == keys | {"translations"} | {field.name for field in fields(SignUpField)}
+    listed = {field.name for kind in lists.values() for field in fields(kind)}
+    assert documented == keys | {"translations", *lists} | listed
     assert set(TRANSLATED) <= set(ticked(page))
 
 

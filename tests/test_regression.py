@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from regression import record
+from support.everyday import thorough
 
 RECORDED = record.read_digests()
 CASES = record.cases()
@@ -116,11 +117,14 @@ def close(now: list[list[Any]], before: list[list[Any]]) -> None:
         assert abs(known[item][1] - mean) < 0.25 * (sd[0] if sd and sd[0] else 1e-3)
 
 
+LONG_EXPERIMENTS = [f"experiment-{name}" for name in ("delta", "efficiency", "scalability", "ties")]
+
+
 def test_every_case_is_recorded():
     assert list(RECORDED["cases"]) == list(CASES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thorough(CASES, *LONG_EXPERIMENTS))
 def test_every_case_gives_the_same_bytes(name, study):
     agrees(name, study)

@@ -23,7 +23,7 @@ SETTINGS = """
 branch = True
 parallel = True
 source_pkgs = tiewise
-patch = subprocess
+patch = subprocess, _exit
 data_file = {folder}/.coverage
 [report]
 include = {source}/*

@@ -20,6 +20,7 @@ Row = dict[str, Any]
 ITEM_SIZES = (1_000, 3_000, 8_000, 10_000, 30_000, 100_000)
 VOTE_SIZES = (10_000, 100_000, 1_000_000, 3_000_000, 10_000_000)
 VOTED_ITEMS, VOTERS = 200, 5_000
+FACTS_FORMULA = "length_diff + lists_diff + bold_diff"
 TURNS = 3
 """Runs of the two that are compared in processor time, one after the other."""
 
@@ -38,6 +39,7 @@ def full_cases() -> tuple[Case, ...]:
     """Every long case, the quicker ones first."""
     return (
         *_votes(VOTE_SIZES),
+        Case("facts-1000000", "facts", VOTED_ITEMS, 1_000_000, 0),
         Case("against-scikit-learn", "logistic", VOTED_ITEMS, 1_000_000, VOTERS),
         *_items(ITEM_SIZES),
         Case("judges-10000", "judges", 225, 1_000_000, 10_000),
@@ -49,6 +51,7 @@ def quick_cases() -> tuple[Case, ...]:
     """The same kinds in a few minutes: small, and each along the way of the large."""
     return (
         *_votes((3_000, 10_000, 30_000)),
+        Case("facts-30000", "facts", VOTED_ITEMS, 30_000, 0),
         Case("against-scikit-learn", "logistic", VOTED_ITEMS, 30_000, VOTERS),
         *_items((500, 1_600, 3_000)),
         Case("judges-100", "judges", 25, 5_000, 100),
@@ -81,7 +84,7 @@ def run(case: Case, folder: Path) -> Row:
     """The figures of a case, whose files are made in `folder`."""
     ways = {
         "items": _simulated, "votes": _simulated, "logistic": _against_logistic,
-        "judges": _judges, "map": _map,
+        "judges": _judges, "map": _map, "facts": _facts_of_votes,
     }  # fmt: skip
     return {**case._asdict(), **ways[case.kind](case, folder)}
 
@@ -135,6 +138,13 @@ def _lines(file: Any) -> Iterator[dict[str, str]]:
 def _simulated(case: Case, folder: Path) -> Row:
     file = _simulate(case, folder, parquet=case.kind == "votes")
     return {**_fit(file)[1], "file_mb": file.stat().st_size / 2**20}
+
+
+def _facts_of_votes(case: Case, folder: Path) -> Row:
+    """Votes with three columns of facts: every vote is a row."""
+    numbers = (str(case.items), str(case.comparisons))
+    cost([sys.executable, "-m", "benchmarks.large.style_votes", str(folder), *numbers])
+    return _fit(folder / "comparisons.csv", "--advantage", FACTS_FORMULA)[1]
 
 
 def _map(case: Case, folder: Path) -> Row:

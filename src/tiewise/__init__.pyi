@@ -26,6 +26,7 @@ from .experiments.run import run_experiment as run_experiment
 from .geo.areas import Areas as Areas
 from .geo.graph import Graph as Graph
 from .geo.item_context import ItemContext as ItemContext
+from .model.anchors.anchors import Anchors as Anchors
 from .model.bradley_terry import BradleyTerry as BradleyTerry
 from .model.build import build_model as build_model
 from .model.map_priors import Distance as Distance
@@ -57,6 +58,8 @@ from .posterior.fit import fit as fit
 from .posterior.results_folder import Results as Results
 from .posterior.results_folder import Wording as Wording
 from .posterior.results_folder import read_results as read_results
+from .posterior.scales.anchored import anchor_table as anchor_table
+from .posterior.scales.leaderboard import leaderboard as leaderboard
 from .posterior.summaries import parameters as parameters
 from .posterior.summaries import preference as preference
 from .posterior.summaries import summarise as summarise

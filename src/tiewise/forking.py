@@ -38,14 +38,14 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
 
     Where there cannot be one, or it fails, the work is done in this process after the block.
     """
-    child = _fork(work) if can_fork() else None
+    child = fork(work) if can_fork() else None
     done = False
     try:
         yield
         done = child is not None and _ended_well(child)
     finally:
         if child is not None and not done:
-            _end(child)
+            end_process(child)
     if not done:
         work()
 
@@ -79,13 +79,13 @@ class SharedJobs(Generic[Result]):
     def __enter__(self) -> SharedJobs[Result]:
         """Begin."""
         if can_fork():
-            self._child = _fork(partial(_write_results, self._jobs, self._queue, self._file))
+            self._child = fork(partial(_write_results, self._jobs, self._queue, self._file))
         return self
 
     def __exit__(self, *error: object) -> None:
         """End the other process, if it still runs."""
         if self._child is not None:
-            _end(self._child)
+            end_process(self._child)
         self._file.close()
         os.close(self._queue)
 
@@ -100,7 +100,7 @@ class SharedJobs(Generic[Result]):
             own[k] = self._jobs[k]()
         if self._child is not None:
             if not _ended_well(self._child):
-                _end(self._child)
+                end_process(self._child)
             self._child = None
             own.update(_read_results(self._file))
         return [own[k] if k in own else job() for k, job in enumerate(self._jobs)]
@@ -125,7 +125,7 @@ def _read_results(file: IO[bytes]) -> Iterator[tuple[int, Result]]:
             yield pickle.load(file)
 
 
-def _fork(work: Callable[[], object]) -> int:
+def fork(work: Callable[[], object]) -> int:
     """The id of a process that does the work, says nothing, and ends with 0 if all went well."""
     sys.stdout.flush()
     sys.stderr.flush()
@@ -150,7 +150,8 @@ def _ended_well(child: int) -> bool:
     return False
 
 
-def _end(child: int) -> None:
+def end_process(child: int) -> None:
+    """End a process that was forked, whatever it does."""
     with suppress(ProcessLookupError, ChildProcessError):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -9,6 +9,8 @@ from itertools import pairwise
 from math import floor, isnan
 
 UNKNOWN = "–"
+JOINERS = "\u200c\u200d\u200e\u200f"
+"""Between letters of Persian or Hindi and the parts of an emoji; marks of direction."""
 PROBABILITY_SCALE = (
     (0.95, "almost certain"),
     (0.80, "very likely"),
@@ -144,6 +146,14 @@ def one_line(text: str, most: int | None = None, *, printable: bool = False) -> 
     if not (line.isascii() and line.isprintable()):
         plain = "".join(sign for sign in line if _is_shown(sign, printable=printable))
     return plain if most is None or len(plain) <= most else plain[: most - 1].rstrip() + "…"
+
+
+def readable_line(line: str) -> str:
+    """A line without letters that show nothing; blanks of any kind are blanks, joiners stay."""
+    return "".join(
+        sign if sign.isprintable() or sign in JOINERS else " " if sign.isspace() else ""
+        for sign in line
+    )
 
 
 def _is_shown(sign: str, *, printable: bool) -> bool:

@@ -35,6 +35,7 @@ def place(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_judges_of_a_file_are_told_and_written(place, tmp_path):
     out = tmp_path / "judges"
     result = run("judges", place / "judgements.csv", "--out", out, "--splits", 4)
@@ -52,6 +53,7 @@ def test_judges_of_a_file_are_told_and_written(place, tmp_path):
     assert low <= reliability["split_half"] <= high
 
 
+@pytest.mark.slow
 def test_judges_of_results_are_those_of_the_file(place, tmp_path):
     """The folder holds who judged and the prior; the same seed gives the same figures."""
     one = run(
@@ -64,6 +66,7 @@ def test_judges_of_results_are_those_of_the_file(place, tmp_path):
         pd.testing.assert_frame_equal(*tables, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_judges_go_beside_the_results_by_default(place):
     assert run("judges", place / "flat", "--splits", 0).exit_code == 0
     assert (place / "flat" / "judges" / "judges.svg").is_file()
@@ -103,6 +106,7 @@ def test_scrutinise_tells_what_the_model_misses(place):
     assert (place / "free" / "pictures" / "checks.png").is_file()
 
 
+@pytest.mark.slow
 def test_scrutinise_leaves_other_pictures_alone(place):
     mine = place / "free" / "pictures" / "map.png"
     mine.parent.mkdir(exist_ok=True)
@@ -147,6 +151,7 @@ def test_robust_says_how_few_decide_and_writes_the_report_again(close_race):
     assert (close_race / "robust.json").is_file()
 
 
+@pytest.mark.slow
 def test_robust_writes_a_table_elsewhere_and_leaves_the_results_alone(close_race, tmp_path):
     for name in ("robust.csv", "robust.json"):
         (close_race / name).unlink(missing_ok=True)
@@ -198,6 +203,7 @@ def test_a_fit_can_say_how_few_decide_at_once(close_race, tmp_path):
     assert one == two
 
 
+@pytest.mark.slow
 def test_the_better_model_comes_first(place, tmp_path):
     result = run("compare", place / "flat", place / "free", "--out", tmp_path / "table.csv")
     assert result.exit_code == 0, result.output
@@ -210,6 +216,7 @@ def test_the_better_model_comes_first(place, tmp_path):
     assert "--force" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_report_says_whether_results_can_be_believed(place):
     assert run("report", place / "free").exit_code == 0
     page = (place / "free" / "report.html").read_text(encoding="utf-8")
@@ -270,6 +277,7 @@ def tried(place, tmp_path_factory) -> tuple[Path, Result]:
     return out, run("models", place / "judgements.csv", "--out", out, "--draws", 400)
 
 
+@pytest.mark.slow
 def test_models_are_tried_and_one_is_recommended_with_its_command(tried, place, tmp_path):
     out, result = tried
     assert result.exit_code == 0, result.output
@@ -285,6 +293,7 @@ def test_models_are_tried_and_one_is_recommended_with_its_command(tried, place, 
     assert fitted.exit_code == 0, fitted.output
 
 
+@pytest.mark.slow
 def test_tables_of_models_are_not_overwritten_unasked(tried, place):
     out, _ = tried
     again = run("models", place / "judgements.csv", "--out", out)

@@ -61,6 +61,7 @@ def test_a_run_says_what_it_found_and_where_it_is(here):
     assert (here / "experiments" / "coverage-quick" / "figure.png").is_file()
 
 
+@pytest.mark.slow
 def test_a_run_started_again_does_nothing_twice(here):
     """The journal has its heading and a line for each task, however often the command is given."""
     for _ in range(2):

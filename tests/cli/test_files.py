@@ -134,7 +134,6 @@ def test_a_study_takes_a_file_without_the_rows_left_out():
         ["fit", "a.csv", "--covariates", "folder", "--formula", "x"],
         ["fit", "a.csv", "--waves", "folder"],
         ["plan", "--from", "folder", "--judges", "3"],
-        ["new", "study", "--items", "folder", "--question", "Which?"],
         ["new", "study", "--areas", "folder", "--question", "Which?"],
         ["compare", "out", "out", "--out", "folder", "--force"],
     ],

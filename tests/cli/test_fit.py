@@ -277,7 +277,8 @@ def test_study_json_keeps_the_question(plain):
 
 
 def test_the_folder_holds_what_was_asked_for(study, plain):
-    tables = {"items.csv", "parameters.csv", "fit.json", "posterior.nc", "study.json"}
+    tables = {"items.csv", "leaderboard.csv", "parameters.csv", "fit.json", "posterior.nc"}
+    tables |= {"study.json"}
     assert files_in(plain.folder) == tables
     words = ["fit", study / "comparisons.csv", "--engine", "laplace", "--draws", "100"]
     done(*words, "--areas", study / "areas.gpkg", "--out", "drawn")
@@ -337,6 +338,7 @@ def test_a_fixed_parameter_has_sd_0_and_no_diagnostics(study):
     assert tie[6:] == variance[6:] == ["", "", ""]
 
 
+@pytest.mark.slow
 def test_an_exact_engine_fills_every_cell(study):
     words = ["--engine", "gibbs", "--draws", 200, "--no-report", "--out", "out"]
     done("fit", study / "comparisons.csv", *words)
@@ -353,6 +355,7 @@ def test_an_approximate_engine_leaves_diagnostics_empty(plain):
         assert "" not in row[:6]
 
 
+@pytest.mark.slow
 def test_a_point_engine_leaves_empty_what_it_cannot_say(study):
     words = ["--engine", "maximum-likelihood", "--no-report", "--out", "out"]
     result = done("fit", study / "comparisons.csv", *words)
@@ -365,6 +368,7 @@ def test_a_point_engine_leaves_empty_what_it_cannot_say(study):
     assert "top 5" not in result.stdout
 
 
+@pytest.mark.slow
 def test_an_engine_without_a_variance_leaves_its_row_empty(study):
     words = ["--engine", "caron-doucet", "--draws", 200, "--no-report", "--out", "out"]
     done("fit", study / "comparisons.csv", *words)
@@ -373,6 +377,7 @@ def test_an_engine_without_a_variance_leaves_its_row_empty(study):
     assert variance == ["variance", *[""] * 8]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(study):
     words = ["fit", study / "comparisons.csv", "--areas", study / "areas.gpkg", *QUICK]
     done(*words, "--seed", 1, "--out", "one")
@@ -385,6 +390,7 @@ def test_the_same_seed_gives_the_same_bytes(study):
     assert Path("three/items.csv").read_bytes() == first
 
 
+@pytest.mark.slow
 def test_a_fit_without_a_seed_can_be_had_again(study):
     done("fit", study / "comparisons.csv", *QUICK, "--out", "one")
     done("fit", study / "comparisons.csv", *QUICK, "--out", "two", "--seed", facts("one")["seed"])

@@ -13,17 +13,22 @@ import time
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from support import command
+from support.site import edited
+from tiewise.cli import plan as cli_plan
 from tiewise.cli.main import main
 from tiewise.cli.plan import BETTER
+from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
 from tiewise.model.quality_priors import Independent
 from tiewise.planning import search
 from tiewise.planning.accuracy import MEASURES
-from tiewise.planning.design import random_pair
+from tiewise.planning.design import StudyDesign, random_pair
+from tiewise.study.create import create_study
 from tiewise.workflows.simulate import write_simulated_study
 
 QUICK = ("--precision", "0.2", "--workers", "1")
@@ -223,3 +228,69 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(desk):
         subprocess.run([*command, folder], check=True, capture_output=True, timeout=600)
     one, two = (Path(folder, "simulations.parquet").read_bytes() for folder in ("stopped", "whole"))
     assert one == two
+
+
+# Graded answers.
+
+
+def read_design(monkeypatch, *words: object) -> StudyDesign:
+    """The design that these words ask for, without a simulation."""
+    designs = []
+
+    def stop(design: StudyDesign, *_: object) -> None:
+        designs.append(design)
+        raise InputError("read")
+
+    monkeypatch.setattr(cli_plan, "_simulate", stop)
+    assert refusal(*words) == "tiewise: read\n"
+    return designs[0]
+
+
+@pytest.mark.parametrize("answers", range(2, 8))
+def test_a_number_of_answers_is_a_number_of_cuts(answers, monkeypatch):
+    design = read_design(monkeypatch, *DESIGN, "--answers", answers)
+    assert design.answers == answers
+    assert design.cuts == pytest.approx(0.5 * (answers % 2) + 1.25 * np.arange(answers // 2))
+
+
+def test_cuts_may_be_wide(monkeypatch):
+    words = ("--answers", 7, "--cut-step", 2, "--tie-tendency", 0.25)
+    assert list(read_design(monkeypatch, *DESIGN, *words).cuts) == [0.25, 2.25, 4.25]
+
+
+def test_a_file_of_graded_answers_is_planned_with_its_grades(desk, monkeypatch):
+    text = "item_1,item_2,answer\na,b,much\nb,c,same\nc,a,more\n"
+    (desk / "votes.csv").write_text(text, encoding="utf-8")
+    grade = ("--grade", "answer", "--grades", "much,more,same,less,little")
+    design = read_design(monkeypatch, "--from", "votes.csv", *grade, "--judges", 3)
+    assert design.before.levels == 2
+    assert design.answers == 5
+    assert "is learnt from the judgements" in refusal(
+        "--from", "votes.csv", *grade, "--judges", 3, "--answers", 5
+    )
+    assert "--grade is of a file of judgements" in refusal(*DESIGN, "--grade", "answer")
+
+
+def test_a_study_of_graded_answers_is_planned_with_its_grades(desk, monkeypatch):
+    """With those that nobody has given yet, too."""
+    (desk / "list.csv").write_text("item,name\na,Ash\nb,Birch\nc,Cedar\n", encoding="utf-8")
+    made = create_study(desk / "trees", items=desk / "list.csv", question="Which is older?")
+    store = edited(made, {"grades = 0": "grades = 5"}).store()
+    answer = {"judge": "ada", "left": "a", "right": "b", "outcome": "left", "grade": 1}
+    store.import_judgements([answer], consent="1")
+    store.close()
+    design = read_design(monkeypatch, "--from", "trees", "--judges", 3)
+    assert (design.before.levels, design.before.comparisons, design.answers) == (2, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--answers", "4", "--ties", "0.2"), "a scale of 4 has no “about equal” in the middle"),
+        (("--answers", "5", "--tie-tendency", "0"), "a scale of 5 has “about equal”"),
+        (("--cut-step", "1"), "--cut-step is of graded answers"),
+        (("--answers", "3", "--cut-step", "1"), "--cut-step is of graded answers"),
+    ],
+)
+def test_answers_that_contradict_each_other_are_refused(words, says):
+    assert says in refusal(*DESIGN, *words)

@@ -154,6 +154,7 @@ def test_what_is_said_on_the_command_line_has_the_last_word(study):
     assert results.facts["model"]["quality"]["kind"] == "independent"
 
 
+@pytest.mark.slow
 def test_where_ties_are_not_allowed_none_are_modelled(study):
     path = Path(study, "study.toml")
     text = path.read_text(encoding="utf-8").replace("ties = true", "ties = false")

@@ -19,6 +19,11 @@ import tiewise as tw
 from tiewise.cli.main import main
 from tiewise.geo.areas import Areas
 from tiewise.posterior.results_folder import read_results
+from tiewise.posterior.terms.sentences import judge_sentences
+from tiewise.report.reproduce import fit_command, python_call
+from tiewise.report.section import DataTable
+from tiewise.report.sections.groups import group_section
+from tiewise.report.sections.judges import judge_section
 
 ITEMS, JUDGES = 9, 8
 QUICK = ("--draws", "600", "--seed", "1", "--variance", "1")
@@ -122,6 +127,7 @@ def test_a_formula_speaks_of_the_columns_of_the_map():
     assert [row["deprivation"] for row in table(out / "covariates.csv")[:2]] == ["0.0", "1.5"]
 
 
+@pytest.mark.slow
 def test_a_table_of_items_gives_the_same_as_the_map():
     """The witness is the other way to say it."""
     inside = fitted("--areas", "wards.gpkg", "--formula", "deprivation", "--no-report")
@@ -130,6 +136,7 @@ def test_a_table_of_items_gives_the_same_as_the_map():
     assert (fitted(*words, "--no-report") / "coefficients.csv").read_bytes() == first
 
 
+@pytest.mark.slow
 def test_the_first_of_a_pair_has_its_advantage_back():
     out = fitted("--order", "--no-report")
     assert parameters(out)["order"] > 0
@@ -169,6 +176,7 @@ def test_contrasts_are_those_of_the_posterior(grouped):
         assert float(contrasts[item]["above_0"]) == pytest.approx(float((own > 0).mean()))
 
 
+@pytest.mark.slow
 def test_groups_may_be_in_a_table_of_judges(grouped):
     first = (grouped / "contrasts.csv").read_bytes()
     judged(seed=5).drop(columns="sex").to_csv("plain.csv", index=False)
@@ -212,6 +220,7 @@ def test_more_than_two_groups_are_drawn():
     assert (out / "pictures/difference.svg").exists()
 
 
+@pytest.mark.slow
 def test_a_second_file_is_a_second_wave():
     judged(seed=6, number=300).to_csv("earlier.csv", index=False)
     out = fitted("--waves", "study.csv", "--no-report", file="earlier.csv")
@@ -240,6 +249,7 @@ def test_a_column_may_say_which_wave():
     }
 
 
+@pytest.mark.slow
 def test_who_guesses_is_the_least_sharp_and_who_ties_is_seen():
     out = fitted("--sharpness", "--thresholds", "--no-report")
     terms = {row["judge"]: row for row in table(out / "judge-terms.csv")}
@@ -260,6 +270,7 @@ def test_who_guesses_is_the_least_sharp_and_who_ties_is_seen():
     assert {"sharpness_sd", "threshold_sd"} <= set(parameters(out))
 
 
+@pytest.mark.slow
 def test_python_takes_the_same_words():
     out = fitted("--judge-groups", "sex", "--order", "--no-report")
     first = (out / "contrasts.csv").read_bytes()
@@ -470,6 +481,7 @@ def test_a_plain_fit_over_one_with_terms_leaves_nothing_of_it(everything):
     assert "terms" not in json.loads((everything / "fit.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_names_that_look_like_markup_are_text():
     study = judged(seed=5)
     study["sex"] = study["sex"].replace("women", "<script>alert(1)</script>")
@@ -480,6 +492,7 @@ def test_names_that_look_like_markup_are_text():
     assert "&lt;script&gt;alert(1)" in page
 
 
+@pytest.mark.slow
 def test_the_terminal_says_what_terms_found():
     result = run("fit", "study.csv", *QUICK, "--order", "--judge-groups", "sex", "--no-report")
     assert "the first of a pair has an advantage" in " ".join(result.output.split())
@@ -524,12 +537,73 @@ def test_being_first_and_being_at_home_are_told_apart():
     )
     assert float(home["q2.5"]) > 0
     assert float(first["q2.5"]) < 0 < float(first["q97.5"])
-    assert "first of a pair (home) has an advantage" in (out / "report.html").read_text("utf-8")
+    assert "more home favours the first of a pair" in (out / "report.html").read_text("utf-8")
+    facts = {row["advantage"]: row for row in table(out / "advantages.csv")}
+    assert set(facts) == {"first", "home"}
+    assert facts["home"]["median"] == home["median"]
 
 
-def test_an_advantage_is_a_number_that_varies_and_stands_alone():
-    at_home().assign(where="away", same=1).to_csv("home.csv", index=False)
-    assert "holds 'away', which is no number" in refusal("--advantage", "where", file="home.csv")
-    assert "use --order" in refusal("--advantage", "same", file="home.csv")
-    assert "leave out --sharpness" in refusal("--advantage", "home", "--sharpness", file="home.csv")
-    assert "nowhere" in refusal("--advantage", "nowhere", file="home.csv")
+def test_an_advantage_is_a_number_that_varies():
+    gaps = np.where(np.arange(len(at_home())) == 6, "", "1")
+    at_home().assign(where="away", same=1, gaps=gaps, far="inf").to_csv("home.csv", index=False)
+    names = ("where", "same", "gaps", "far", "nowhere")
+    refused = {name: refusal("--advantage", name, file="home.csv") for name in names}
+    assert "where is 'away', which is no number" in refused["where"]
+    assert "same for every comparison" in refused["same"]
+    assert "--order" in refused["same"]
+    assert "row 7: gaps is empty" in refused["gaps"]
+    assert "far is inf" in refused["far"]
+    assert "no column 'nowhere'; there are user_id" in refused["nowhere"]
+    assert "row 9: log(home) is no number" in refusal("--advantage", "log(home)", file="home.csv")
+    assert "repeat each other" in refusal("--advantage", "home + I(2 * home)", file="home.csv")
+
+
+@pytest.mark.slow
+def test_an_advantage_goes_together_with_groups_and_judges():
+    at_home().to_csv("home.csv", index=False)
+    words = ("--advantage", "home", "--judge-groups", "sex", "--sharpness", "--thresholds")
+    out = fitted(*words, "--no-report", file="home.csv")
+    assert parameters(out)["order: home"] > 0
+    assert {"contrasts.csv", "judge-terms.csv"} <= {path.name for path in out.iterdir()}
+
+
+# Kinds of judges.
+
+
+def test_terms_of_groups_go_from_the_command_to_the_report():
+    """Groups with a sharpness, threshold and side of their own, and the lines that repeat it."""
+    options = ("--sharpness", "--thresholds", "--order")
+    words = [word for option in options for word in (option, "by-group")]
+    result = run("fit", "study.csv", *QUICK, "--out", "kinds", "--judge-groups", "sex", *words,
+                 "--no-report")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "One answer of" in result.output
+    results = read_results("kinds")
+    for option in options:
+        assert f"{option} by-group" in fit_command(results)
+        assert f"{option[2:]}='by-group'" in python_call(results)
+    groups, judges = group_section(results), judge_section(results)
+    board, kinds = (next(b for b in s.blocks if isinstance(b, DataTable)) for s in (groups, judges))
+    assert groups.link == "Groups of judges"
+    assert list(board.head)[1:] == ["All", "men", "women"]
+    assert len(board.rows) == ITEMS
+    assert any("repeat their errors" in text for text in judge_sentences(results))
+    # One group is the unit of sharpness, and one that of an answer's worth.
+    assert [sum(row[k] == "1" for row in kinds.rows) for k in (2, 3)] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["order", "sharpness", "thresholds"])
+def test_flags_of_terms_stand_alone_before_any_word(name):
+    """What follows a flag is its value only where it is `by-group`."""
+    for words, value in (
+        ([f"--{name}", "study.csv"], True),
+        (["study.csv", f"--{name}"], True),
+        ([f"--{name}", "by-group", "study.csv"], "by-group"),
+        (["study.csv", f"--{name}=by-group"], "by-group"),
+        (["--", "study.csv"], False),
+    ):
+        parsed = main.commands["fit"].make_context("fit", words).params
+        assert (parsed["file"], parsed[name]) == ("study.csv", value)
+    refused = run("fit", f"--{name}=by-town", "study.csv")
+    assert refused.exit_code == 2
+    assert "by-group" in refused.output

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from support.everyday import everyday
 from tiewise.cli.main import main
 from tiewise.posterior.results_folder import read_results
 from tiewise.report.reproduce import fit_command, python_call
@@ -52,7 +53,7 @@ def test_no_ties_no_threshold_and_the_output_says_so():
     assert "ties=False" in python_call(read_results("out"))
 
 
-@pytest.mark.parametrize("priors", ["default", "paper"])
+@pytest.mark.parametrize("priors", everyday(["default", "paper"], "default"))
 def test_a_threshold_can_be_asked_for_and_the_command_that_repeats_it_asks_again(priors):
     asked = tie_prior("marks.csv", "--ties", "--priors", priors)
     assert asked is not None
@@ -76,7 +77,7 @@ def test_ties_that_are_left_out_are_counted():
     assert read_results("out").facts["ties_left_out"] == 1
 
 
-@pytest.mark.parametrize("offered", [True, False])
+@pytest.mark.parametrize("offered", everyday([True, False], True))
 def test_a_study_that_offered_ties_keeps_its_threshold_and_so_does_its_export(offered, tmp_path):
     Path("items.csv").write_text("id,name\na,Ash\nb,Birch\nc,Cedar\n", encoding="utf-8")
     study = create_study("trees", items="items.csv", question="Which is taller?")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support.everyday import everyday
 from support.panel import crowd, network
 from support.reference_formulas import (
     assert_normal_scores,
@@ -63,6 +64,7 @@ def three(draws: int = 8000) -> BradleyTerry:
     return BradleyTerry(counts, Independent(), variance=Fixed(VARIANCE), tie=Fixed(TIE))
 
 
+@pytest.mark.slow
 def test_leave_one_out_is_that_of_exact_integration():
     """Each row's score beside the integral, in Monte Carlo standard errors of twelve fits."""
     exact = exact_scores()
@@ -266,7 +268,7 @@ def sums_by_judge(comparisons, tree, by_judge: bool, ordered: bool) -> dict[str,
     return total
 
 
-@pytest.mark.parametrize("term", ["thresholds", "order"])
+@pytest.mark.parametrize("term", everyday(["thresholds", "order"], "order"))
 def test_errors_are_clustered_by_judge_where_judges_are_known(term):
     comparisons, trees = judged_fits(**{term: True})
     result = compare(trees)

@@ -142,7 +142,8 @@ def test_circles_are_counted_as_by_hand():
         ring = (beats(a, b), beats(b, c), beats(c, a))
         whole += all(ring)
         circles += ring in ((1, 1, 1), (-1, -1, -1))
-    shown = SimpleNamespace(items=size, table=SimpleNamespace(left=pairs[:, 0], right=pairs[:, 1]))
+    table = SimpleNamespace(left=pairs[:, 0], right=pairs[:, 1])
+    shown = SimpleNamespace(items=size, table=table, levels=1)
     assert whole >= 10
     assert circular_share(shown, answers) == pytest.approx(circles / whole)
 
@@ -214,7 +215,10 @@ def test_a_lean_is_told_with_its_side():
 
 @pytest.mark.parametrize(
     ("fault", "term", "key"),
-    [({"order": 0.6}, Order(), "order"), ({"spread": 1.0}, Thresholds(), "judges")],
+    [
+        ({"order": 0.6}, Order(), "order"),
+        pytest.param({"spread": 1.0}, Thresholds(), "judges", marks=pytest.mark.slow),
+    ],
 )
 def test_a_term_mends_what_a_check_found_and_predicts_better(prior, fault, term, key):
     data = study(prior, np.random.default_rng(11), **fault)

@@ -27,7 +27,9 @@ from tiewise.criticism.verdict_parts import (
 from tiewise.data.counts import Counts
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.transport import Transport
+from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
 
@@ -251,3 +253,40 @@ def test_the_page_has_every_threshold_as_it_is():
 def test_another_threshold_is_another_verdict():
     """The table is what decides, not a number beside it."""
     assert replace(THRESHOLDS, rare=0.2) != THRESHOLDS
+
+
+VALUES = np.array([1.0, 0.5, 0.3, -0.3, -0.5, -1.0])
+
+
+def anchored(answers_each: int, *, linked: bool) -> DataTree:
+    """Six anchors of sd 0.05, or a link as sure, and every pair answered as often both ways."""
+    one, two = np.triu_indices(6, 1)
+    each = np.full(15, answers_each)
+    precision = (np.eye(6) - 1 / 6) / 0.05**2
+    known = {"precision": precision} if linked else {"sd": np.full(6, 0.05)}
+    model = BradleyTerry(
+        Counts.of(ITEMS[:6], one, two, each, each), tie=None, variance=Fixed(1.0),
+        anchors=Anchors(ITEMS[:6], VALUES, **known),
+    )  # fmt: skip
+    return fit(model, Laplace(draws=2000), rng=1)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_answers_do_not_suffice_where_anchors_say_it_all(linked):
+    """Answers that cancel each other out add little; twenty thousand as sure as anchors do add."""
+    # Of differences, anchors know 1 / 0.05², the prior 1: its sd with these alone, written out.
+    before = np.sqrt((1 - 1 / 6) / (1 + 1 / 0.05**2))
+    tree = anchored(1, linked=linked)
+    np.testing.assert_allclose(tree["constant_data/sd_by_anchors"], before)
+    part, claim = answers_part(tree, leading_claim(tree, 1)), leading_claim(tree, 1)
+    assert claim.anchor_share > 0.9
+    assert part.level == "care"
+    words = "the earlier study says" if linked else "the anchors say"
+    assert part.text == f"This is what {words}: the answers add little to it yet."
+    assert not any("before any answer" in reason for reason in part.reasons)
+    # An answer about equal items knows 1/4 of a difference: six items, 2 · 700 answers a pair.
+    tree = anchored(700, linked=linked)
+    claim = leading_claim(tree, 1)
+    expected = np.sqrt((1 + 400) / (1 + 400 + 6 * 1400 / 4))
+    assert claim.anchor_share == pytest.approx(expected, rel=0.1)
+    assert answers_part(tree, claim).text == "The answers suffice."

@@ -41,8 +41,37 @@ def test_a_scale_offers_what_a_study_allows(ties, skips):
     offered = ["left", *["tie"] * ties, "right", *["skip"] * skips]
     assert [answer.stored for answer in scale.answers] == offered
     assert scale.codes == {CODE_OF_STORED[name] for name in offered}
-    assert (scale.stored("tie") is not None, scale.stored("skip") is not None) == (ties, skips)
-    assert scale.stored("both") is None
+    assert (scale.named("tie") is not None, scale.named("skip") is not None) == (ties, skips)
+    assert scale.named("both") is None
+
+
+@pytest.mark.parametrize(
+    ("ties", "levels", "names", "cuts"),
+    [
+        (True, 2, "left_2 left tie right right_2", 4),
+        (False, 2, "left_2 left right right_2", 3),
+        (True, 3, "left_3 left_2 left tie right right_2 right_3", 6),
+    ],
+)
+def test_graded_answers_run_from_the_strongest_for_one_to_that_for_the_other(
+    ties, levels, names, cuts
+):
+    scale = AnswerScale.of(ties=ties, skips=True, levels=levels)
+    assert [answer.name for answer in scale.grades] == names.split()
+    assert [answer.number for answer in scale.grades] == [str(k + 1) for k in range(cuts + 1)]
+    assert (scale.levels, scale.cuts) == (levels, cuts)
+    # What is stored of them are the plain answers, and the strength beside.
+    assert {answer.stored for answer in scale.answers} <= set(CODE_OF_STORED)
+    assert scale.named("left_2").strength == 2
+    assert scale.named("left_4") is None
+    # Neighbours share a cut.
+    bounds = [scale.bounds(answer.code, answer.strength) for answer in scale.grades]
+    assert [low for low, _ in bounds[:-1]] == [high for _, high in bounds[1:]]
+    # No key presses two buttons, and words of either side are the same.
+    keys = [key for answer in scale.answers for key in answer.shortcuts.split()]
+    assert len(keys) == len(set(keys))
+    wordings = [scale.wording(answer) for answer in scale.grades]
+    assert wordings == wordings[::-1]
 
 
 def test_grades_lie_between_cuts():

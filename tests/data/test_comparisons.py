@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tiewise.data import frames as frame_module
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.counts import Counts
 from tiewise.data.text_columns import as_text, is_missing
@@ -632,3 +633,25 @@ def test_dar_es_salaam_is_read_whole(tmp_path):
     assert read.counts(by="judge_sex").pooled() == read.counts()
     read.to_csv(tmp_path / "out.csv")
     assert read_comparisons(tmp_path / "out.csv").counts() == read.counts()
+
+
+def test_few_rows_are_grouped_as_many_are(tmp_path, monkeypatch):
+    """Those of a file, gaps and repeated rows among them; the witness is Arrow's own grouping."""
+    rng = np.random.default_rng(4)
+    first, second = rng.integers(0, 4, 300), rng.integers(4, 8, 300)
+    chosen = np.where(
+        rng.uniform(size=300) < 0.3, "", np.where(rng.uniform(size=300) < 0.5, first, second)
+    )
+    lines = [",".join(map(str, row)) for row in zip(first, second, chosen, strict=True)]
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(["one,two,best", *lines]) + "\n")
+    columns = {"first": "one", "second": "two", "chosen": "best"}
+    groups = []
+    for most in (200_000, 0):
+        monkeypatch.setattr(frame_module, "FEW_ROWS", most)
+        opened = frame_module.open_source(path)
+        rows, times = frame_module.distinct_rows(opened.frame, columns)
+        groups.append({tuple(rows.row(k).values()): int(n) for k, n in enumerate(times)})
+        assert len(groups[-1]) == len(times)
+    assert groups[0] == groups[1]
+    assert sum(groups[0].values()) == 300

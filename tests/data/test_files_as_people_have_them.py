@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -135,6 +136,21 @@ def test_tables_beside_the_judgements_have_the_same_ids(study):
     assert Graph.from_edges(study("a,b\n79.0,80\n80,81.0\n")).items == ("79", "80", "81")
     matrix = study("79.0,80\n1,0\n0,1\n")
     assert read_matrix(matrix)[1] == ("79", "80")
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_a_matrix_is_read_alike_as_numbers_and_as_texts(tmp_path, ids):
+    """Blanks before a number, as people align them, make Arrow read texts."""
+    lines = [["1", "0.1", "-2e-3"], ["0.1", "4.0", "7"], ["-2e-3", "7", "123456.789"]]
+    rows = [[*(["abc"[k]] if ids else []), *line] for k, line in enumerate(lines)]
+    heading = ",".join([*(["item"] if ids else []), *"abc"])
+    for name, mark in (("numbers", ""), ("texts", " ")):
+        text = "\n".join([heading, *(f",{mark}".join(row) for row in rows)])
+        (tmp_path / f"{name}.csv").write_text(text + "\n")
+    for name in ("numbers", "texts"):
+        matrix, items = read_matrix(tmp_path / f"{name}.csv")
+        assert items == ("a", "b", "c")
+        assert (matrix == np.array(lines, float)).all()
 
 
 # What is no id

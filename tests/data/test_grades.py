@@ -5,9 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from tiewise.data.about_table import write_about
 from tiewise.data.comparisons import read_comparisons
 from tiewise.errors import InputError
 from tiewise.model.build import build_model
+from tiewise.model.term_options import TermOptions, join_waves
 
 WORDS = ("much more", "more", "equal", "less", "much less")
 
@@ -24,6 +26,21 @@ def test_numbers_favour_the_first():
     assert counts.items == ("a", "b", "c")
     # a over b strongly; a and c: c over a weakly, twice.
     assert counts.strengths.tolist() == [[[0, 1], [0, 0]], [[0, 0], [2, 0]], [[0, 0], [0, 0]]]
+
+
+def test_numbers_may_be_written_as_spreadsheets_do():
+    """With a gap among them, whole numbers become 2.0, beside a chosen item, too."""
+    plain, dotted = (
+        read_comparisons(table(grade=grades), grade="grade").counts()
+        for grades in (["2", "-1", "0", "1", ""], ["2.0", "-1.0", "0.0", "+1.0", ""])
+    )
+    assert plain == dotted
+    chosen = {"winner": ["a", "c", "", "c", "b"], "tie": [0, 0, 1, 0, 0]}
+    strengths = (["2", "1", "", "1", "3"], ["2.0", "1.0", "0.0", "1.0", "3.0"])
+    one, two = (
+        read_comparisons(table(**chosen, how=own), grade="how").counts() for own in strengths
+    )
+    assert one == two
 
 
 def test_words_are_in_the_order_from_first_to_second():
@@ -49,6 +66,15 @@ def test_a_grade_that_nobody_gave_is_still_one():
     assert read.counts().levels == 2
 
 
+def test_words_are_the_answer_beside_a_column_of_chosen_items():
+    """They say which item, and how strongly; numbers beside a chosen item say how strongly."""
+    words = ["much more", "less", "equal", "more", "much less"]
+    alone = table(g=words)
+    beside = table(g=words, winner=["a", "c", "", "c", "b"], tie=[0, 0, 1, 0, 0])
+    one, two = (read_comparisons(each, grade="g", grades=WORDS) for each in (alone, beside))
+    assert one.counts().digest() == two.counts().digest()
+
+
 def test_a_strength_beside_the_chosen_item():
     chosen = table(winner=["a", "c", "", "c", "b"], tie=[0, 0, 1, 0, 0], how=[2, 1, 0, 1, 3])
     read = read_comparisons(chosen, grade="how")
@@ -71,6 +97,48 @@ def test_grades_are_written_and_read_back(tmp_path):
     assert again.counts() == read.counts()
     without = read_comparisons(tmp_path / "out.csv")
     assert without.counts() == read.counts().ungraded()
+
+
+def test_a_second_wave_keeps_its_grades(tmp_path):
+    """Both files are read by the same column; together they have the strengths of both."""
+    grades = ([1, -1, 0, 1, None], [2, -2, 0, 1, 1])
+    for name, own in zip(("one", "two"), grades, strict=True):
+        table(answer=own).to_csv(tmp_path / f"{name}.csv", index=False)
+    first, second = (
+        read_comparisons(tmp_path / f"{name}.csv", grade="answer") for name in ("one", "two")
+    )
+    options = TermOptions(waves=tmp_path / "two.csv")
+    joined, _ = join_waves(first, options, {"grade": "answer"})
+    assert joined.levels == 2
+    counts, both = joined.counts(by="wave"), second.counts()
+    assert counts.within(["two"]).pooled().digest() == both.digest()
+    assert counts.strengths.sum(axis=(0, 1)).tolist() == [5, 2]
+
+
+@pytest.mark.parametrize(
+    ("about", "grades", "words"),
+    [
+        ((5, 7), ([2, -2, 0, 1, 1], [2, -2, 0, 1, 1]), "have 2 and 3 strengths of a choice"),
+        ((5, None), ([2, -2, 0, 1, 1], [3, -1, 0, 1, 1]), "have 2 and 3 strengths of a choice"),
+        ((5, 4), ([2, -2, 0, 1, 1], [2, -2, 1, 1, 1]), "only in one of them could judges call"),
+        ((None, 4), ([2, -2, 0, 1, 1], [2, -2, 1, 1, 1]), "only in one of them could judges call"),
+        ((5, 5), ([2, -2, 0, 1, 1], [1, -1, 0, 1, 1]), None),
+        ((5, None), ([2, -2, 0, 1, 1], [1, -1, 1, 1, 1]), None),
+    ],
+)
+def test_waves_are_joined_only_where_judges_had_the_same_answers(tmp_path, about, grades, words):
+    """As far as files beside the tables say, and the answers: two of five is not two of seven."""
+    for name, own, number in zip(("one", "two"), grades, about, strict=True):
+        table(answer=own).to_csv(tmp_path / f"{name}.csv", index=False)
+        if number:
+            write_about(tmp_path / f"{name}.csv", ties_offered=bool(number % 2), grades=number)
+    first = read_comparisons(tmp_path / "one.csv", grade="answer")
+    options = TermOptions(waves=tmp_path / "two.csv")
+    if words is None:
+        assert join_waves(first, options, {"grade": "answer"})[0].levels == 2
+        return
+    with pytest.raises(InputError, match=f"{words}.*the later one with link="):
+        join_waves(first, options, {"grade": "answer"})
 
 
 @pytest.mark.parametrize(

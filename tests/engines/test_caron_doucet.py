@@ -110,6 +110,7 @@ def test_means_are_those_of_the_integral(name):
     assert_normal_scores((table.mean(axis=(0, 1)) - known)[free] / error, LEVEL / len(CASES))
 
 
+@pytest.mark.slow
 def test_the_total_keeps_its_prior():
     """Σ exp(quality) is Gamma(items · shape, rate): the likelihood does not depend on it."""
     draws = explore(CaronDoucet(1.5, 3.0, draws=1000), BradleyTerry(count(MIXED)))
@@ -138,6 +139,7 @@ def test_thousands_of_ties_do_not_overflow():
     assert draws.tie.std() < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_small_shapes_do_not_underflow():
     draws = explore(CaronDoucet(shape=0.002, draws=400), BradleyTerry(count(NEVER_COMPARED)))

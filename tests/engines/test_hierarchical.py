@@ -9,6 +9,7 @@ from scipy import stats
 
 from support.judge_studies import (
     ANSWERS,
+    FACTS,
     ITEMS,
     JUDGES,
     PATH,
@@ -250,13 +251,14 @@ def log_posterior(preconditioner: HierarchicalPreconditioner, q: np.ndarray) -> 
     groups, strata = len(design.group_names), len(JUDGES)
     contrast = at.get("contrast", np.zeros((1, 4)))
     total = 0.0
-    for one, two, judge, answer in ANSWERS:
+    for (one, two, judge, answer), facts in zip(ANSWERS, FACTS, strict=True):
+        values = design.advantage_values[judge]
+        if design.facts is not None:
+            values = facts if len(design.advantages) == 2 else np.append(1.0, facts)
         mine = {
             "quality": at["quality"],
             "contrast": np.repeat(contrast[[design.group[judge] if groups > 1 else 0]], 2, axis=0),
-            "order": np.atleast_1d(
-                design.advantage_values[judge] @ at["order"] if "order" in at else 0.0
-            ),
+            "order": np.atleast_1d(values @ at["order"] if "order" in at else 0.0),
             "sharpness": at.get("sharpness", np.ones(strata)),
             "threshold": at.get("threshold", np.full(strata, at["tie"])),
         }
@@ -271,7 +273,8 @@ def log_posterior(preconditioner: HierarchicalPreconditioner, q: np.ndarray) -> 
         total += stats.norm(0, sd).logpdf(at["coefficient"] * design.columns.sd).sum()
         total += log_prior_of_scale(fixed, sd)
     if design.order is not None:
-        total += stats.norm(0, 1).logpdf(at["order"]).sum()
+        unit = 1.0 if design.facts is None else design.facts.sd
+        total += stats.norm(0, 1).logpdf(at["order"] * unit).sum()
     if design.groups is not None:
         apart = design.contrasts.T @ at["contrast"]
         covariance = np.eye(4) if design.groups.prior is not None else PATH.covariance()

@@ -35,6 +35,7 @@ def test_weighted_means_come_close_to_the_reference_of_south_yorkshire(real, see
     assert 0.3 < tree.attrs["engine_k_hat"] < 1.0
 
 
+@pytest.mark.slow
 def test_plain_laplace_is_skew_blind_and_the_weights_mend_it(real):
     """What the weights are for: without them the worst ward is more than twice as far off."""
     counts = read_comparisons(real("data/south-yorkshire-comparisons.csv")).counts()

@@ -37,6 +37,7 @@ def marginal_by_integration(times: int, a: float) -> float:
     return float(logsumexp(log) + log_prior)
 
 
+@pytest.mark.slow
 def test_laplace_marginal_of_alpha_is_right_to_first_order():
     """Its error against integration falls like one over the number of judgements."""
     log_alphas, errors = (-0.5, 0.2, 0.9), []

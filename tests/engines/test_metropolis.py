@@ -216,6 +216,7 @@ def test_progress_reaches_the_end_and_never_goes_back(village):
     assert steps == [(done, 80) for done in range(1, 81)]
 
 
+@pytest.mark.slow
 def test_step_sizes_are_tuned_to_the_target_acceptance(village):
     facts = explore(Metropolis(draws=400, thin=10, warmup=150), village.model).facts
     assert facts["acceptance"] == pytest.approx(0.234, abs=0.04)

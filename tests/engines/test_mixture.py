@@ -11,7 +11,7 @@ import pytest
 from numpy.random import Generator, SeedSequence
 
 from support.calibration import RANKS, assert_uniform_ranks
-from support.everyday import everyday
+from support.everyday import everyday, thorough
 from support.reference_formulas import assert_normal_scores, monte_carlo_error
 from tiewise.engines.base import Draws, Engine
 from tiewise.engines.gibbs import Gibbs
@@ -147,6 +147,7 @@ class TwoLayers(Transport):
         return build_hierarchical_preconditioner(model)
 
 
+@pytest.mark.slow
 def test_two_layers_tell_the_story_of_one():
     assert_one_story(explore(county(), Transport()), explore(county(), TwoLayers(), 2))
 
@@ -225,7 +226,7 @@ def ranks_over(name: str, studies: int) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["transport", "gibbs"])
+@pytest.mark.parametrize("name", thorough(["transport", "gibbs"], "gibbs"))
 def test_truth_is_one_more_draw(name):
     assert_uniform_ranks(ranks_over(name, 60))
 
@@ -417,6 +418,7 @@ def test_the_share_is_reported_and_the_model_can_be_built_again():
     assert 0 < low < middle < high < 1
 
 
+@pytest.mark.slow
 def test_terms_and_the_mixture_go_together():
     counts = replace(county().counts, ordered=True)
     model = BradleyTerry(counts, county().prior, terms=(Order(),))

@@ -12,6 +12,7 @@ import pytest
 from numpy.random import Generator, SeedSequence
 from scipy import stats
 
+from support.everyday import thorough
 from support.prior_sets import PAPER
 from support.reference_formulas import LEVEL, assert_normal_scores
 from tiewise.engines.gibbs import Gibbs, _Sampler, _State
@@ -74,7 +75,7 @@ def medians(posteriors: list[np.ndarray]) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [64, 256])
+@pytest.mark.parametrize("size", thorough([64, 256], 256))
 def test_variance_stays_calibrated_unless_qualities_are_recentred(size):
     """The same studies and updates; only the recentring differs, and it is detected."""
     ours = [log_variances(model, 400) for model in studies(size, 8)]

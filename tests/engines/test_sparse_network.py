@@ -111,6 +111,7 @@ def test_sparse_and_dense_agree_on_a_map(monkeypatch):
     assert np.allclose(ours.std(axis=(0, 1)), dense.std(axis=(0, 1)), rtol=0.2)
 
 
+@pytest.mark.slow
 def test_maps_of_many_areas_need_no_matrix(monkeypatch):
     model = town("share inferred", 10, 10, 800)
     monkeypatch.setattr(choice, "DENSE_AREAS", 0)

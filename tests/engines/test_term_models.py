@@ -12,6 +12,7 @@ from numpy.random import Generator, SeedSequence
 from scipy import special
 
 from support.calibration import assert_uniform_ranks, transport_ranks
+from support.everyday import everyday
 from support.judge_studies import TERMS as EVERY_TERM
 from support.judge_studies import model_with_terms
 from support.quadrature_cases import IG
@@ -56,6 +57,9 @@ CALIBRATED = {
 }
 
 
+RARE = {"shrunk covariates", "three groups", "all"}  # calibrated over a hundred studies alone
+
+
 def one_study(name: str, rng: Generator) -> tuple[BradleyTerry, Truth]:
     """Eighty judgements by four judges of twelve areas, by a truth drawn from the prior."""
     first, second = random_pairs(12, 80, rng)
@@ -85,7 +89,7 @@ def ranks_of_truth(name: str, rng: Generator) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in CALIBRATED if name != "all"])
+@pytest.mark.parametrize("name", [name for name in CALIBRATED if name not in RARE])
 def test_truth_is_one_more_draw(name):
     generators = np.random.default_rng(2).spawn(30)
     assert_uniform_ranks(np.array([ranks_of_truth(name, rng) for rng in generators]))
@@ -133,6 +137,7 @@ def test_covariates_alone_are_logistic_regression():
     assert np.allclose(ours, witness.params, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_coefficients_are_those_of_the_integral():
     """Means and variances on a grid of the logistic likelihood, written out."""
     counts, rows, values = answers_by_columns()
@@ -239,6 +244,7 @@ def test_diagnostics_look_at_what_terms_add():
     assert after[1] > 1.5 > before[1]
 
 
+@pytest.mark.slow
 def test_same_seed_same_draws_whatever_the_threads():
     runs = [
         Transport(draws=400, threads=n).run(model_with_terms("all"), SeedSequence(2), no_progress)
@@ -249,7 +255,7 @@ def test_same_seed_same_draws_whatever_the_threads():
         assert np.array_equal(values, runs[1].terms[name])
 
 
-@pytest.mark.parametrize("name", EVERY_TERM)
+@pytest.mark.parametrize("name", everyday(EVERY_TERM, "sharpness", "facts"))
 def test_a_draw_costs_few_gradients(name):
     """Counted, not timed: no more steps than eight, and most trajectories accepted."""
     model = replace(model_with_terms(name), terms=EVERY_TERM[name] or (Order(),))

@@ -239,6 +239,7 @@ def test_low_acceptance_is_reported():
         explore(unsuitable(), Transport())
 
 
+@pytest.mark.slow
 def test_fit_turns_to_gibbs_and_says_so():
     tree = fit(unsuitable(), Transport(draws=400), rng=2)
     assert tree.attrs["engine"] == "gibbs"

@@ -76,6 +76,7 @@ def test_a_map_in_degrees_is_not_stretched():
     assert drawing.width / drawing.height == pytest.approx(np.cos(np.radians(60)), rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_light_map_has_every_area_and_is_light():
     areas = Areas.synthetic(450, rng=3)
     shapes = np.array(shapely.transform(areas.geometry.to_numpy(), lambda p: p * 2000))

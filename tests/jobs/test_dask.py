@@ -84,6 +84,7 @@ def until(words: str, log: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_cluster_finds_the_same_bytes_as_one_process_even_if_a_worker_is_killed(
     tmp_path, cluster, capfd
 ):
@@ -113,6 +114,7 @@ def test_failing_and_deadly_tasks_are_named_and_the_others_are_done(cluster, cap
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_tasks_that_are_threads_of_one_worker_have_one_blas_thread(cluster):
     tasks = [Task(str(k), {}) for k in range(8)]
     done = run_tasks(jobs.threads, tasks, seed=1, pool=WorkerPool(dask=cluster))
@@ -136,6 +138,7 @@ def test_the_example_of_the_page_finds_the_same_here_and_there(tmp_path, cluster
     assert 0 < float(correlations["50"]) < float(correlations["200"]) <= 1
 
 
+@pytest.mark.slow
 def test_workers_with_other_versions_are_refused(cluster, monkeypatch):
     there = np.__version__
     monkeypatch.setattr(np, "__version__", "1.0")
@@ -170,6 +173,7 @@ def test_an_address_without_a_scheduler_is_told_in_a_line(address, monkeypatch, 
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_told_in_a_line(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(worker_module, "WORKER_SECONDS", 1)
     with scheduler(tmp_path) as (address, _):

@@ -145,6 +145,7 @@ def test_spark_counts_alike(votes):
 # The examples of docs/beyond.md.
 
 
+@pytest.mark.slow
 def test_the_counting_example_counts_alike_everywhere(capsys):
     spec = importlib.util.spec_from_file_location("counting", EXAMPLES / "counting_there.py")
     assert spec is not None

@@ -52,6 +52,7 @@ def test_the_order_in_which_tasks_are_done_does_not_matter(tmp_path, expected):
     assert set(start_counts(tmp_path).values()) == {1}
 
 
+@pytest.mark.slow
 @needs_signals
 def test_a_worker_that_is_killed_changes_nothing(tmp_path, expected):
     tasks = study_tasks(tmp_path)
@@ -216,6 +217,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @needs_signals
 def test_ctrl_c_ends_the_workers_and_says_nothing_else(tmp_path):
     """A terminal sends it to every process; only the first has something to say."""
@@ -229,6 +231,7 @@ def test_ctrl_c_ends_the_workers_and_says_nothing_else(tmp_path):
         gone(worker)
 
 
+@pytest.mark.slow
 @needs_signals
 def test_work_that_was_killed_is_taken_up_again(tmp_path):
     """kill -9 of the process that asked for it, with nothing done yet, then again."""
@@ -316,6 +319,7 @@ def test_a_task_that_wants_to_leave_is_one_that_failed():
     assert done.error.startswith("SystemExit: 3")
 
 
+@pytest.mark.slow
 @needs_signals
 def test_a_task_that_always_ends_its_worker_is_given_up_and_named(tmp_path):
     tasks = [Task(f"task {k}", {"deadly": k == 1}) for k in range(6)]

@@ -148,6 +148,31 @@ def test_probabilities_of_grades_are_differences_and_add_up(gap, steps, ties):
     assert (ours >= 0).all()
 
 
+@pytest.mark.parametrize(
+    ("levels", "correlation", "sd"),
+    [(1, 0.27, (0.41, 0.52)), (2, 0.48, (0.35, 0.29)), (3, 0.58, (0.32, 0.23))],
+)
+def test_a_judges_sharpness_and_threshold_are_told_apart_as_docs_say(levels, correlation, sd):
+    """Fisher information of 20 answers about both logarithms, random pairs, by differences."""
+    spread, step = np.sqrt(2 * 1.5), 1e-5
+    gap = np.linspace(-4 * spread, 4 * spread, 2001)
+    weight = np.exp(-((gap / spread) ** 2) / 2)
+    cuts = (0.5 + np.arange(levels))[:, None] * np.ones(len(gap))
+
+    def shares(sharpness, threshold):
+        return grade_probabilities(np.exp(sharpness) * gap, np.exp(threshold) * cuts)
+
+    slopes = [(shares(*move) - shares(*-move)) / (2 * step) for move in step * np.eye(2)]
+    information = [
+        [20 * (one * two / shares(0, 0)).sum(axis=0) @ weight / weight.sum() for one in slopes]
+        for two in slopes
+    ]
+    covariance = np.linalg.inv(information)
+    own = np.sqrt(np.diag(covariance))
+    assert covariance[0, 1] / own.prod() == pytest.approx(correlation, abs=0.006)
+    assert own == pytest.approx(sd, abs=0.006)
+
+
 def test_three_answers_are_those_of_rao_and_kupper():
     ours = grade_probabilities(np.array(0.7), np.array([0.4]))
     theirs = rao_kupper_probabilities(1.0, 0.3, 0.4)
@@ -168,6 +193,25 @@ def test_pairs_that_are_turned_turn_their_grades():
         counts + counts.ungraded()
     with pytest.raises(InputError, match="do not add up"):
         Counts.of("ab", [0], [1], [3], [3], strengths=[[[1, 1], [3, 0]]])
+
+
+def test_far_apart_slopes_in_single_precision_are_those_in_double():
+    """Qualities and an upper cut beyond what a polynomial and single precision can hold."""
+    counts = Counts.of("ab", [0], [1], [3], [1], [1], strengths=[[[2, 1], [1, 0]]])
+    likelihood = BradleyTerry(counts).design.likelihood
+    tie, zero = np.array([[1.0], [45.0]]), np.zeros((1, 1))
+    at = LikelihoodArguments(np.array([[46.0], [0.0]]), zero, zero, tie)
+    double = likelihood.gradient(at)
+    single = likelihood.gradient(at._replace(quality=at.quality.astype(np.float32)))
+    assert single.quality[:, 0] == pytest.approx(double.quality[:, 0], rel=1e-4)
+    assert single.tie[:, 0] == pytest.approx(double.tie[:, 0], rel=1e-4)
+
+
+def test_one_way_to_choose_is_no_grade_and_nothing_can_be_counted():
+    plain = Counts.of("ab", [0], [1], [3], [2], [1])
+    assert Counts.of("ab", [0], [1], [3], [2], [1], strengths=[[[3], [2]]]) == plain
+    empty = Counts.of("ab", [], [], [], [], strengths=np.empty((0, 2, 2)))
+    assert (empty.levels, empty.comparisons) == (2, 0)
 
 
 def test_strata_and_items_keep_their_grades():

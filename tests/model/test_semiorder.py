@@ -7,8 +7,10 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from support.everyday import everyday
 from support.reference_formulas import repeated, tally
 from tiewise.data.counts import Counts
+from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.semiorder import cannot_say, is_semiorder
@@ -116,6 +118,7 @@ def test_strata_are_read_as_one():
     assert all(is_semiorder(apart.within([judge])) for judge in ("p", "q"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contradicted", [False, True])
 def test_a_hundred_thousand_items(contradicted):
     """Items on a line, a million answers about those near each other, none or one of them wrong."""
@@ -180,3 +183,65 @@ def test_a_scale_that_is_held_leaves_nothing_open():
     assert cannot_say(model_of(wins, tie=Fixed(0.5))) == "order"
     assert cannot_say(model_of(tied, tie=Fixed(0.5))) == ""
     assert cannot_say(model_of(repeated((0, 1, 0, 3, 0)), variance=Fixed(1.0))) == "ties"
+
+
+@pytest.mark.parametrize("ties", everyday([True, False], True))
+def test_graded_answers_that_some_line_explains_are_found_exactly(ties):
+    """Against every line of four items on whole numbers, and all cuts between such numbers."""
+    rng, reach = np.random.default_rng(6), 9
+    pairs = list(combinations(range(4), 2))
+    lines = np.array([(0, *rest) for rest in product(range(-reach, reach + 1), repeat=3)])
+    gap = np.stack([lines[:, i] - lines[:, j] for i, j in pairs], 1)
+    if not ties:
+        gap = gap[gap.all(axis=1)]  # equal items would tie
+    between = np.arange(reach) + 0.5
+    cuts = combinations(between, 2) if ties else [(0.0, strong) for strong in between]
+    digits = 5 ** np.arange(len(pairs))
+    codes = [
+        np.unique((np.sign(gap) * ((abs(gap) > a) + 1 * (abs(gap) > b)) + 2) @ digits)
+        for a, b in cuts
+    ]
+    possible = np.unique(np.concatenate(codes))[:, None] // digits % 5 - 2
+    grades = (-2, -1, 0, 1, 2) if ties else (-2, -1, 1, 2)
+    reasons = []
+    for _ in range(150):
+        asked = rng.choice(len(pairs), rng.integers(2, 7), replace=False)
+        grade_of = rng.choice(grades, len(asked))
+        strengths = [[[int(sign * g == k) for k in (1, 2)] for sign in (1, -1)] for g in grade_of]
+        counts = Counts.of(
+            list("abcd"), [pairs[k][0] for k in asked], [pairs[k][1] for k in asked],
+            grade_of > 0, grade_of < 0, grade_of == 0, strengths=strengths,
+        )  # fmt: skip
+        expected = (possible[:, asked] == grade_of).all(axis=1).any()
+        model = BradleyTerry(counts) if ties else BradleyTerry(counts, tie=None)
+        reason = cannot_say(model)
+        assert bool(reason) == (expected or not grade_of.any()), grade_of
+        reasons.append(bool(reason))
+    assert 0.1 < np.mean(reasons) < 0.9
+
+
+def test_more_and_much_more_of_one_pair_contradict_each_other():
+    """Which item is higher is not disputed, and yet the cuts say how far apart the items are."""
+    alike, both = (
+        Counts.of(["a", "b"], [0], [1], [4], [0], strengths=[[own, [0, 0]]])
+        for own in ([0, 4], [3, 1])
+    )
+    assert cannot_say(BradleyTerry(alike, tie=None)) == "order"
+    assert cannot_say(BradleyTerry(both, tie=None)) == ""
+
+
+def test_anchors_in_logits_are_the_scale_of_what_is_compared_with_them():
+    """Two in every part; not one, not those of another part, and not in units that are learned."""
+    chain = Counts.of(list("abcd"), [0, 1, 2], [1, 2, 3], [1, 1, 1], [0, 0, 0])
+    parts = Counts.of(list("abcd"), [0, 2], [1, 3], [1, 1], [0, 0])
+    values, link = np.array([2.0, 0.0]), 4 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    for counts, anchors, reason in (
+        (chain, Anchors(("a", "d"), values, 0.1), ""),
+        (chain, Anchors(("a", "d"), values, precision=link), ""),
+        (chain, Anchors(("a", "d"), values, precision=0 * link), "order"),
+        (chain, Anchors(("a", "b", "d"), [2.0, 1.0, 0.0], 0.1, slope="learned"), "order"),
+        (parts, Anchors(("a", "b"), values, 0.1), "order"),
+        (parts, Anchors(("a", "c"), values, 0.1), "order"),
+        (parts, Anchors(tuple("abcd"), [2.0, 1.0, 0.0, -1.0], 0.1), ""),
+    ):
+        assert cannot_say(BradleyTerry(counts, tie=None, anchors=anchors)) == reason

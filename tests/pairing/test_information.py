@@ -56,6 +56,7 @@ def test_worth_is_the_variance_that_a_refit_would_lose(tie):
         assert abs(info[pair] - np.mean(lost)) < 4 * error + 0.002 * info[pair]
 
 
+@pytest.mark.slow
 def test_worth_in_ranks_orders_pairs_as_a_refit_would():
     """There it is the part of the loss that a straight line explains, so never much more."""
     mean, covariance = posterior(3, 8)
@@ -95,6 +96,21 @@ def test_information_is_fishers_where_the_difference_is_known():
     sigma = 1 / (1 + np.exp(-gap))
     info = information(gap, np.full(7, 1e-4), 0.0)
     np.testing.assert_allclose(info, sigma * (1 - sigma), rtol=2e-3)
+
+
+@pytest.mark.parametrize("cuts", [(0.6, 1.9), (0.0, 1.4), (0.4, 1.2, 2.5)])
+def test_information_of_graded_answers_is_fishers_where_the_difference_is_known(cuts):
+    """Σ P′² / P over five, four and seven answers, with differences of σ written out."""
+    gap = np.linspace(0, 3, 7)
+    sigma = [1 / (1 + np.exp(cut - gap)) for cut in sorted({*cuts, *(-cut for cut in cuts)})]
+    above = [np.ones(7), *sigma, np.zeros(7)]
+    slope = [own * (1 - own) for own in above]
+    expected = sum(
+        (slope[k] - slope[k + 1]) ** 2 / (above[k] - above[k + 1]) for k in range(len(above) - 1)
+    )
+    info = information(gap, np.full(7, 1e-4), np.array(cuts))
+    np.testing.assert_allclose(info, expected, rtol=2e-3)
+    assert (info > information(gap, np.full(7, 1e-4), cuts[0])).all()
 
 
 def test_nobody_learns_from_a_foregone_conclusion():

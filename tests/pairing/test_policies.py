@@ -71,7 +71,9 @@ def test_no_pair_comes_twice_and_all_come(count, seed, strangers, policy, known)
     seen = {frozenset(("x", "0")), frozenset(("x", "y"))} if strangers else set()
     shown = []
     while (
-        pick := next_pair(items, seen, rng, policy=policy, state=about, hard_pairs=shown[::2])
+        pick := next_pair(
+            items, seen, rng, policy=policy, state=about, hard_pairs=shown[::2], anchors="03"
+        )
     ) is not None:
         assert pick.left != pick.right
         assert not pick.repeat
@@ -83,8 +85,8 @@ def test_no_pair_comes_twice_and_all_come(count, seed, strangers, policy, known)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("items", [(), ("a",), ("a", "a")])
 def test_one_item_makes_no_pair(items, policy):
-    known = pairing_state(ITEMS)
-    assert next_pair(items, (), np.random.default_rng(2), policy=policy, state=known) is None
+    rules = {"policy": policy, "state": pairing_state(ITEMS), "anchors": "ab"}
+    assert next_pair(items, (), np.random.default_rng(2), **rules) is None
 
 
 def test_planned_repeats_come_as_often_as_asked_with_sides_exchanged():
@@ -107,7 +109,7 @@ def test_repeats_need_something_to_repeat():
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_same_chance_gives_the_same_pair(policy):
-    rules = {"policy": policy, "state": pairing_state(ITEMS)}
+    rules = {"policy": policy, "state": pairing_state(ITEMS), "anchors": "ab"}
     first, second = (next_pair(ITEMS, (), np.random.default_rng(5), **rules) for _ in range(2))
     assert first == second
     assert next_pair(ITEMS[::-1], (), np.random.default_rng(5), **rules) == first
@@ -116,14 +118,14 @@ def test_the_same_chance_gives_the_same_pair(policy):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_either_side_is_as_likely(policy):
     rng = np.random.default_rng(2)
-    known = pairing_state(ITEMS)
-    picks = [next_pair(ITEMS, (), rng, policy=policy, state=known) for _ in range(4000)]
+    rules = {"policy": policy, "state": pairing_state(ITEMS), "anchors": "ab"}
+    picks = [next_pair(ITEMS, (), rng, **rules) for _ in range(4000)]
     ahead = np.mean([pick.left < pick.right for pick in picks])
     assert abs(ahead - 0.5) < 4 * 0.5 / np.sqrt(len(picks))
 
 
 def test_a_policy_that_is_none_is_refused_with_the_way_out():
-    with pytest.raises(InputError, match="'swiss'; there are uniform, balanced, informative"):
+    with pytest.raises(InputError, match="'swiss'; there are uniform, balanced, informative, ref"):
         next_pair(ITEMS, (), np.random.default_rng(2), policy="swiss")
 
 

@@ -154,6 +154,7 @@ def test_informative_pairs_are_closer_than_random_ones(tie):
     assert gap("informative") < 0.9 * gap("uniform")
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_study():
     crowd = Crowd(GROUPS, 2, judges=6, per_judge=12, policy="informative", skip=0.1)
     one, two, other = (simulate(crowd, 60, seed=seed)[0][1] for seed in (3, 3, 4))

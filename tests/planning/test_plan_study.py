@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import norm, pearsonr, spearmanr
 
+from support.processes import one_process_at_a_time, shared_folder
 from tiewise.data.counts import Counts
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
@@ -336,16 +339,20 @@ def file_bytes(folder):
 
 @pytest.fixture(scope="module")
 def plan_folder(tmp_path_factory):
-    """A plan on a ring, written by one process."""
-    folder = tmp_path_factory.mktemp("kept") / "plan"
-    plan_study(RINGED, precision=ROUGH, pool=WorkerPool(1), out=folder)
-    return folder
+    """A plan on a ring, written by one process; every process of the tests has a copy."""
+    shared = shared_folder(tmp_path_factory)
+    with one_process_at_a_time(shared / "planning"):
+        if not (shared / "plan").exists():
+            plan_study(RINGED, precision=ROUGH, pool=WorkerPool(1), out=shared / "made")
+            (shared / "made").rename(shared / "plan")
+    return Path(shutil.copytree(shared / "plan", tmp_path_factory.mktemp("kept") / "plan"))
 
 
 RINGED = replace(SMALL, graph=RING, per_judge=None, policy="balanced", skip=0.1)
 SAME = ("plan.csv", "plan.json", "plan.png", "plan.svg", "simulations.parquet")
 
 
+@pytest.mark.slow
 def test_everything_is_written(plan_folder):
     assert set(file_bytes(plan_folder)) == {*SAME, "timings.parquet", "journal.jsonl"}
     contents = json.loads((plan_folder / "plan.json").read_text(encoding="utf-8"))
@@ -372,6 +379,7 @@ def test_a_plan_taken_up_again_writes_the_same_bytes(plan_folder, tmp_path):
     assert [name for name in SAME if one[name] != two[name]] == []
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_simulated_again(plan_folder):
     before = file_bytes(plan_folder)
     plan_study(RINGED, precision=ROUGH, pool=WorkerPool(1), out=plan_folder)
@@ -380,6 +388,7 @@ def test_what_is_there_is_not_simulated_again(plan_folder):
     assert after["timings.parquet"] == before["timings.parquet"]
 
 
+@pytest.mark.slow
 def test_other_settings_are_refused_in_the_folder_of_a_plan(plan_folder):
     with pytest.raises(InputError, match=r"other settings \(spread 2.0, now 3.0\)"):
         plan_study(replace(RINGED, spread=3.0), precision=ROUGH, out=plan_folder)
@@ -392,6 +401,7 @@ def test_a_folder_with_something_else_in_it_is_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 def test_neighbours_who_are_alike_save_comparisons(plan_folder):
     contents = json.loads((plan_folder / "plan.json").read_text(encoding="utf-8"))["answers"]
     assert contents["network"]["comparisons"] < contents["independent"]["comparisons"]
@@ -407,6 +417,7 @@ def running():
     return simulate_counts(truth, 60, rng)
 
 
+@pytest.mark.slow
 def test_a_study_that_runs_is_told_how_many_more(running):
     plan = plan_study(replace(SMALL, before=running), precision=ROUGH, pool=WorkerPool(1))
     requirement, text = plan.requirements["independent"], " ".join(sentences(plan))

@@ -187,6 +187,7 @@ def page_of(figure):
         yield text.get_text(), over * 72 / DPI
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_no_letter_is_cut_off_or_too_small_to_read(plots):
     """On a page 5 inches wide; 9 points are 8 pixels on the narrowest phone."""
@@ -197,6 +198,7 @@ def test_no_letter_is_cut_off_or_too_small_to_read(plots):
         assert all(text.get_size() >= 9 for text in texts(plot.figure))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.parametrize("size", everyday([12, 300], 12))
 def test_long_words_stay_on_the_page(size):
@@ -232,6 +234,7 @@ def test_no_word_would_have_fitted_on_the_line_before(width):
         assert text_width(f"{line} {after.split()[0]}", 10) > 0.98 * width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", everyday(["png", "svg"], "svg"))
 def test_no_name_makes_a_warning(kind, tmp_path):
     table = table_of(12, name=ODD)
@@ -246,6 +249,7 @@ def test_no_name_makes_a_warning(kind, tmp_path):
 # Files.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", everyday(["png", "svg"], "svg"))
 def test_the_same_results_give_the_same_bytes(kind, county, tmp_path):
     for turn in ("one", "two"):
@@ -256,6 +260,7 @@ def test_the_same_results_give_the_same_bytes(kind, county, tmp_path):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_pictures_that_do_not_wait_for_the_verdict_do_not_depend_on_it(county, tmp_path):
     """A report begins with them before there is one: it must not show what is then withheld."""
     for headline in (True, False):
@@ -275,6 +280,7 @@ def test_pictures_that_do_not_wait_for_the_verdict_do_not_depend_on_it(county, t
     assert one == two
 
 
+@pytest.mark.slow
 def test_a_users_own_style_does_not_change_a_picture(tmp_path):
     results = results_of(table_of(4), squares(4))
     save(quality_map(results), tmp_path / "one.svg")

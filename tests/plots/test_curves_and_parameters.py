@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import quad
+from xarray import DataTree
 
 from support.drawings import MODEL, results_of, table_of, words
 from tiewise.engines.transport import Transport
@@ -20,9 +23,9 @@ from tiewise.model.scalar_priors import (
 )  # fmt: skip
 from tiewise.plots.learning import learning_plot, remaining_uncertainty
 from tiewise.plots.parameters import parameter_plot, prior_density
-from tiewise.plots.tie_curve import observed_ties, tie_curve_plot
+from tiewise.plots.tie_curve import TIE_CURVE, observed_shares, observed_ties, tie_curve_plot
 from tiewise.posterior.fit import fit
-from tiewise.posterior.results_folder import write_results_folder
+from tiewise.posterior.results_folder import Wording, write_results_folder
 
 # Ties.
 
@@ -34,6 +37,24 @@ def test_the_curve_is_the_chance_of_a_tie():
     want = 1 - 1 / (1 + np.exp(0.8 - gap)) - 1 / (1 + np.exp(0.8 + gap))
     assert shown == pytest.approx(100 * want)
     assert gap[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("scale", "label", "ticks"),
+    [
+        ("elo", "difference in Elo rating", ["0", "50", "100", "150"]),
+        ("0-100", "difference in quality, in logits", None),
+    ],
+)
+def test_differences_are_on_the_scale_that_is_shown(scale, label, ticks):
+    """Where a logit is as much everywhere on it: an Elo rating has 174 points for each."""
+    columns = dict.fromkeys(("score", "score_sd", "score_q2.5", "score_q97.5"), 1500.0)
+    table = table_of(4).assign(scale=scale, **columns)
+    axes = tie_curve_plot(results_of(table, tie=0.8, wording=Wording(scale=scale))).axes[0]
+    assert axes.get_xlabel() == label
+    if ticks:
+        assert [tick.get_text() for tick in axes.get_xticklabels()] == ticks
+        assert axes.get_xticks()[1] == pytest.approx(50 * np.log(10) / 400)
 
 
 def test_answers_are_shared_out_by_the_difference_of_their_pairs():
@@ -76,6 +97,54 @@ def test_too_few_answers_make_no_dot():
 def test_an_estimate_without_draws_has_no_band():
     results = results_of(table_of(3), draws=np.zeros((1, 1, 3)), kind="point")
     assert "band" not in words(tie_curve_plot(results))
+
+
+# Graded answers.
+
+
+def graded_results(tie: float):
+    """Two items 1 apart, cuts at 0.5 (or none) and 1.5, and twenty answers of every grade."""
+    table = table_of(2, mean=[0.5, -0.5])
+    quality = np.broadcast_to(table["mean"].to_numpy(), (1, 5, 2))
+    ties = 20 if tie else 0
+    # Items are stored in the other order: position 0 of the table is their second.
+    results = results_of(table, draws=quality, tie=tie, pairs=[(1, 0, 30, 70, ties)])
+    for group, name, dims, values in (
+        ("posterior", "cut", ("chain", "draw", "strength"), np.full((1, 5, 2), (tie, 1.5))),
+        ("observed_data", "strengths", ("pair", "side", "strength"), [[[20, 10], [30, 40]]]),
+    ):
+        whole = results.tree[group].to_dataset().assign({name: (dims, values)})
+        results.tree[group] = DataTree(whole)
+    return results
+
+
+@pytest.mark.parametrize("tie", [0.5, 0.0])
+def test_every_graded_answer_has_its_curve(tie):
+    """Between cuts a and b: σ(d − a) − σ(d − b), in percent."""
+    axes = tie_curve_plot(graded_results(tie)).axes[0]
+    bounds = [np.inf, 1.5, 0.5, -0.5, -1.5, -np.inf] if tie else [np.inf, 1.5, 0, -1.5, -np.inf]
+    lines = {line.get_label(): line.get_data() for line in axes.lines}
+    middle = ["about equal"] if tie else []
+    assert list(lines) == ["much more", "more", *middle, "less", "much less"]
+    for (gap, shown), (upper, lower) in zip(lines.values(), pairwise(bounds), strict=True):
+        want = 1 / (1 + np.exp(lower - gap)) - 1 / (1 + np.exp(upper - gap))
+        assert shown == pytest.approx(100 * want)
+
+
+def test_shares_are_of_the_higher_one_of_a_pair():
+    """The second of the pair is the higher one: its strongest answers come first."""
+    shares = observed_shares(graded_results(0.5))
+    assert [float(own["share"].iloc[-1]) for own in shares] == pytest.approx(
+        [40 / 120, 30 / 120, 20 / 120, 20 / 120, 10 / 120]
+    )
+    assert [float(own["gap"].iloc[-1]) for own in shares] == pytest.approx([1.0] * 5)
+
+
+def test_the_caption_has_every_answer_in_figures():
+    caption = TIE_CURVE.caption(graded_results(0.0))
+    assert "about equal" not in caption
+    # σ(−1.5) where qualities do not differ, σ(0.5) where they differ by 2.
+    assert "much more 18 % and 62 %" in caption
 
 
 # The two scalars.

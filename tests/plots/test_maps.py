@@ -387,6 +387,7 @@ def test_nothing_is_enlarged_where_it_is_crowded_everywhere():
 # A real one.
 
 
+@pytest.mark.slow
 def test_450_areas_make_a_light_drawing(real, tmp_path):
     """Dar es Salaam: 452 areas with 112,000 corners in half a megabyte, part of it shown twice."""
     areas = Areas.read(real("data/dar-es-salaam-subwards.gpkg"), name="subwardName")

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from xarray import Dataset, DataTree
 
 from support.handmade_results import RISK, results_of, table_of
-from tiewise.posterior.phrases import item_labels, standalone_labels, top_phrase, uncompared_note
+from tiewise.posterior.phrases import (
+    answer_words,
+    item_labels,
+    standalone_labels,
+    top_phrase,
+    uncompared_note,
+)
 from tiewise.posterior.results_folder import Wording
+from tiewise.posterior.terms.sentences import judge_sentences
 
 TOP2 = replace(RISK, top=2)
 
@@ -63,3 +73,33 @@ def test_the_noun_can_have_a_plural_of_its_own():
 )  # fmt: skip
 def test_an_estimate_is_borrowed_as_the_prior_has_it(tmp_path, model, words):
     assert uncompared_note(results_of(tmp_path, table_of([0.5] * 4), model=model)) == words
+
+
+@pytest.mark.parametrize(("levels", "ties"), [(1, True), (2, False), (2, True), (3, True)])
+def test_graded_answers_run_from_more_to_less(levels, ties):
+    words = answer_words(levels, ties=ties)
+    assert len(set(words)) == len(words) == 2 * levels + ties
+    sides = [word.replace("less", "more") for word in words]
+    assert sides == sides[::-1]
+    assert ("about equal" in words) == ties
+
+
+@pytest.mark.parametrize(
+    ("tie", "sentence"),
+    [(0.4, "is expected to say “about equal” 20 % of the time"),
+     (0.0, "is expected to choose one but weakly 20 % of the time")],
+)  # fmt: skip
+def test_without_ties_a_threshold_is_that_of_weak_choices(tie, sentence):
+    """tanh(c/2) is the chance that neither of two equals is chosen beyond the cut c."""
+    judges, sample = ["a", "b"], ("chain", "draw")
+    posterior = Dataset(
+        {"tie": (sample, [[tie]]),
+         "threshold": ((*sample, "judge"), 2 * np.arctanh([[[0.2, 0.6]]]))},
+        coords={"judge": judges},
+    )  # fmt: skip
+    names = ("stratum", "wins_first", "wins_second", "ties")
+    observed = Dataset({name: ("pair", [0, 1]) for name in names})
+    tree = DataTree.from_dict({"posterior": posterior, "observed_data": observed})
+    first = next(judge_sentences(SimpleNamespace(tree=tree, wording=RISK)))
+    assert sentence in first
+    assert "and b 60 %" in first

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from support.everyday import everyday
 from tiewise.engines.transport import Transport
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
@@ -69,12 +68,10 @@ def test_the_classical_figure_is_finite_wherever_estimates_are():
     assert np.isnan(scale_separation(np.array([np.inf, 0.0]), np.ones(2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prior", "comparisons"),
-    everyday(
-        [(prior, number) for prior in ("independent", "network") for number in (60, 200, 800)],
-        ("independent", 200),
-    ),
+    [(prior, number) for prior in ("independent", "network") for number in (60, 200, 800)],
 )
 def test_it_agrees_with_the_squared_correlation_of_estimate_and_truth(comparisons, prior):
     """Over many studies, drawn from the prior that is fitted."""

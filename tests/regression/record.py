@@ -368,7 +368,7 @@ def density_points() -> dict[str, Any]:
                 name: listed(part[:, 0])
                 for name, part in zip(
                     ("quality", "shift", "log sharpness", "threshold"),
-                    design.likelihood.gradient(at), strict=True,
+                    design.likelihood.gradient(at)[:4], strict=True,
                 )
             },
         })  # fmt: skip

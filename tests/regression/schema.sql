@@ -1,5 +1,34 @@
 CREATE INDEX offers_of_judge ON offers (judge);
 
+CREATE TABLE "comments" (
+	offer INTEGER NOT NULL,
+	question VARCHAR(20) DEFAULT '' NOT NULL,
+	reasons TEXT NOT NULL,
+	comment TEXT NOT NULL,
+	written DATETIME NOT NULL,
+	PRIMARY KEY (offer, question),
+	FOREIGN KEY(offer) REFERENCES offers (id)
+);
+
+CREATE TABLE "judgements" (
+	id INTEGER NOT NULL,
+	offer INTEGER NOT NULL,
+	outcome VARCHAR(8) NOT NULL,
+	answered DATETIME NOT NULL,
+	grade INTEGER,
+	question VARCHAR(20) DEFAULT '' NOT NULL,
+	PRIMARY KEY (id),
+	FOREIGN KEY(offer) REFERENCES offers (id),
+	CONSTRAINT one_answer UNIQUE (offer, question)
+);
+
+CREATE TABLE "undone" (
+	judgement INTEGER NOT NULL,
+	at DATETIME NOT NULL,
+	PRIMARY KEY (judgement),
+	FOREIGN KEY(judgement) REFERENCES "judgements" (id)
+);
+
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL,
 	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
@@ -29,6 +58,16 @@ CREATE TABLE devices (
 	seen DATETIME NOT NULL,
 	PRIMARY KEY (secret, researcher),
 	FOREIGN KEY(researcher) REFERENCES researchers (id)
+);
+
+CREATE TABLE drafts (
+	offer INTEGER NOT NULL,
+	question VARCHAR(20) NOT NULL,
+	outcome VARCHAR(8) NOT NULL,
+	grade INTEGER,
+	answered DATETIME NOT NULL,
+	PRIMARY KEY (offer, question),
+	FOREIGN KEY(offer) REFERENCES offers (id)
 );
 
 CREATE TABLE erased (
@@ -62,16 +101,6 @@ CREATE TABLE invites (
 	made DATETIME NOT NULL,
 	PRIMARY KEY (id),
 	UNIQUE (code)
-);
-
-CREATE TABLE judgements (
-	id INTEGER NOT NULL,
-	offer INTEGER NOT NULL,
-	outcome VARCHAR(8) NOT NULL,
-	answered DATETIME NOT NULL,
-	PRIMARY KEY (id),
-	FOREIGN KEY(offer) REFERENCES offers (id),
-	UNIQUE (offer)
 );
 
 CREATE TABLE judges (
@@ -184,15 +213,8 @@ CREATE TABLE snapshots (
 	pulse VARCHAR(64) NOT NULL,
 	comparisons INTEGER NOT NULL,
 	seconds FLOAT NOT NULL,
-	body BLOB NOT NULL,
+	body BLOB NOT NULL, question VARCHAR(20) DEFAULT '' NOT NULL,
 	PRIMARY KEY (id)
-);
-
-CREATE TABLE undone (
-	judgement INTEGER NOT NULL,
-	at DATETIME NOT NULL,
-	PRIMARY KEY (judgement),
-	FOREIGN KEY(judgement) REFERENCES judgements (id)
 );
 
 CREATE UNIQUE INDEX one_open_offer ON offers (judge) WHERE closed IS NULL;

@@ -125,7 +125,7 @@ def test_long_names_are_cut_in_a_sentence(make_results):
     assert re.match(r"x{20,60}… is almost certain", sentence)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=12), st.integers(1, 2))
 def test_no_claim_is_stronger_than_the_posterior(make_results, probabilities, top):
     """Read the sentence back: whoever is given a word has at least the chance it stands for."""
@@ -141,7 +141,7 @@ def test_no_claim_is_stronger_than_the_posterior(make_results, probabilities, to
         assert max(probabilities) < LEAST["likely"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(0, 2)), min_size=2, max_size=9))
 def test_who_is_almost_certainly_above_has_the_whole_interval_above(make_results, ends):
     low = np.array([at - wide for at, wide in ends])

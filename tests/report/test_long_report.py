@@ -25,8 +25,9 @@ from tiewise.plots.maps import quality_map
 from tiewise.posterior import fit as fitting
 from tiewise.posterior.results_folder import Wording
 from tiewise.report.html import rendered, write_report
+from tiewise.report.item_rows import item_table
 from tiewise.report.sections.area_map import map_section
-from tiewise.report.sections.long_list import long_list_section
+from tiewise.report.sections.long_list import long_list_section, searchable
 from tiewise.report.sections.ranked_list import list_section
 from tiewise.workflows.write_results import write_results
 
@@ -180,3 +181,33 @@ def test_any_item_can_be_searched_for(results, browser, width):
     assert violations(page) == []
     assert complaints == []
     page.close()
+
+
+def test_scores_of_another_scale_can_be_searched(make_results):
+    """In full, because an Elo rating does not fit the numbers of logits."""
+    rating = np.array([1800.25, 1500.0, 1200.5])
+    columns = {"score": rating, "score_sd": 20.0, "score_q2.5": rating - 40, "score_q97.5": rating}
+    results = make_results([0.9, 0.5, 0.1], wording=Wording(scale="elo"), scale="elo", **columns)
+    data = json.loads(searchable(results, item_table(results)))
+    assert data["digits"] == 0
+    assert data["average"] == 1500
+    assert data["reach"] == 339.5  # of the bars: the lowest end of an interval
+    sent = {name: np.frombuffer(b64decode(own), "<f4") for name, own in data["scores"].items()}
+    np.testing.assert_array_equal(sent["mean"], rating)
+    np.testing.assert_array_equal(sent["low"], rating - 40)
+    np.testing.assert_array_equal(sent["high"], rating)
+    plain = make_results([0.9, 0.5, 0.1])
+    assert "scores" not in json.loads(searchable(plain, item_table(plain)))
+
+
+def test_bars_are_on_the_scale_that_is_shown(make_results):
+    """The average is in the middle of the line; the furthest end of an interval reaches its end."""
+    score = np.array([90.0, 50.0, 30.0])
+    columns = {"score": score, "score_sd": 5.0, "score_q2.5": score - 10, "score_q97.5": score + 10}
+    results = make_results(
+        [3.0, 0.0, -0.5], wording=Wording(scale="0-100"), scale="0-100", **columns
+    )
+    table = item_table(results)
+    assert table["middle"].tolist() == [108.0, 60.0, 36.0]
+    assert table["left"].tolist() == [96.0, 48.0, 24.0]
+    assert table["length"].tolist() == [24.0, 24.0, 24.0]

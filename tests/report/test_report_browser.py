@@ -102,6 +102,7 @@ def test_axe_would_find_something(browser, written):
         }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", everyday([320, 390, 768, 1280], 320))
 @pytest.mark.parametrize("name", everyday(["odd", "county"], "odd"))
 def test_no_width_makes_the_page_scroll_sideways(browser, written, name, width):
@@ -109,12 +110,14 @@ def test_no_width_makes_the_page_scroll_sideways(browser, written, name, width):
         assert not is_wide(page)
 
 
+@pytest.mark.slow
 def test_text_can_be_twice_as_large(browser, written):
     with opened(browser, written("county"), viewport={"width": 640, "height": 700}) as page:
         page.evaluate("document.documentElement.style.fontSize = '200%'")
         assert not is_wide(page)
 
 
+@pytest.mark.slow
 def test_names_do_no_harm(browser, written):
     with opened(browser, written("odd")) as page:
         page.on("dialog", lambda dialog: pytest.fail(dialog.message))
@@ -126,6 +129,7 @@ def test_names_do_no_harm(browser, written):
 # The list.
 
 
+@pytest.mark.slow
 def test_headings_sort_the_list_both_ways(browser, written):
     with opened(browser, written("county")) as page:
         before = names(page)
@@ -144,6 +148,7 @@ def test_headings_sort_the_list_both_ways(browser, written):
         assert names(page) == before
 
 
+@pytest.mark.slow
 def test_a_heading_is_sorted_by_with_the_keyboard(browser, written):
     with opened(browser, written("unmapped")) as page:
         page.locator("#items thead").get_by_role("button", name="Position").focus()
@@ -152,6 +157,7 @@ def test_a_heading_is_sorted_by_with_the_keyboard(browser, written):
         assert ranks == sorted(ranks)
 
 
+@pytest.mark.slow
 def test_the_list_can_be_searched_by_name_id_and_group(browser, written):
     results = written("county")
     rows = csv_rows(results.folder / "items.csv")
@@ -170,6 +176,7 @@ def test_the_list_can_be_searched_by_name_id_and_group(browser, written):
         assert len(names(page)) == len(rows)
 
 
+@pytest.mark.slow
 def test_accents_do_not_matter_when_searching(browser, written):
     with opened(browser, written("odd")) as page:
         page.get_by_label("Search the list").fill("cafe")
@@ -216,6 +223,7 @@ def test_a_tap_tells_what_the_list_tells(browser, written):
         ).get_attribute("d")
 
 
+@pytest.mark.slow
 def test_hovering_tells_and_leaving_forgets(browser, written):
     results = written("county")
     with opened(browser, results) as page:
@@ -226,6 +234,7 @@ def test_hovering_tells_and_leaving_forgets(browser, written):
         assert details(page) == hint
 
 
+@pytest.mark.slow
 def test_who_was_never_compared_is_said_so_when_chosen(browser, written):
     results = written("county")
     with opened(browser, results) as page:
@@ -276,6 +285,7 @@ def test_arrows_lead_to_every_area(browser, written):
         assert len(reached) == reports.WARDS
 
 
+@pytest.mark.slow
 def test_a_row_leads_to_its_area_and_back(browser, written):
     results = written("county")
     with opened(browser, results) as page:
@@ -289,6 +299,7 @@ def test_a_row_leads_to_its_area_and_back(browser, written):
         assert page.evaluate("location.hash") == f"#{row.get_attribute('id')}"
 
 
+@pytest.mark.slow
 def test_hatching_makes_nothing_paler_where_dark_is_less_sure(browser, written):
     """On the map of estimates it does: there a strong colour would look like a finding."""
     with opened(browser, written("county")) as page:
@@ -307,6 +318,7 @@ def test_hatching_makes_nothing_paler_where_dark_is_less_sure(browser, written):
         assert veil() > 0.5
 
 
+@pytest.mark.slow
 def test_other_colours_have_their_own_legend(browser, written):
     results = written("county")
     rows = csv_rows(results.folder / "items.csv")
@@ -326,6 +338,7 @@ def test_other_colours_have_their_own_legend(browser, written):
         assert "higher risk" in page.locator(".legend:visible").inner_text()
 
 
+@pytest.mark.slow
 def test_the_map_can_be_seen_closer_and_moved(browser, written):
     results = written("county")
     with opened(browser, results) as page:
@@ -402,6 +415,7 @@ def test_a_long_list_on_paper_repeats_its_headings(browser, written):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_dar_es_salaam_is_light_and_sound(browser, real, tmp_path):
     from tiewise.geo.item_context import ItemContext
     from tiewise.posterior.results_folder import Wording, read_results

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from support.handmade_results import RISK
 from tiewise.geo.areas import Areas
 from tiewise.report.scope import limits, what_was_done
 
@@ -44,3 +47,14 @@ def test_of_areas_it_is_also_sentences_that_they_are_not_their_people(make_resul
     sentences = limits(make_results([0.5] * 4, areas=Areas.synthetic(4, rng=1)))
     assert len(sentences) == 4
     assert "whole wards" in sentences[-1]
+
+
+def test_anchored_results_are_not_called_relative(make_results):
+    """What fixes the level is named in place of the average."""
+    plain, anchored = (
+        " ".join(limits(make_results([0.1] * 5, wording=replace(RISK, scale=scale))))
+        for scale in ("logit", "anchored")
+    )
+    assert "They are relative" in plain
+    assert "They are relative" not in anchored
+    assert "the anchors alone how high they all are" in anchored

@@ -11,12 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from support.form_browser import Visitor
-from support.site import copy_study
+from support.judging import add_answer, add_judge
+from support.site import copy_study, edited
 from tiewise.cli.main import main
 from tiewise.data.comparisons import read_comparisons
 from tiewise.data.spreadsheet_cells import defuse
+from tiewise.pairing.policies import OrderedPair
+from tiewise.study.asking.comment_store import CommentStore
 from tiewise.study.create import create_study
-from tiewise.study.export import comparisons, export, import_file
+from tiewise.study.export import comparisons, export, export_one, import_file
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, read_items
 from tiewise.study.values import TokenPurpose
@@ -68,6 +71,28 @@ def test_no_table_of_an_export_holds_a_formula(study, tmp_path):
     assert [name for name, text in texts.items() if risky_cells(text)] == []
     assert "'" + REASON in cells(texts["judges.csv"])
     assert "-5" in cells(texts["comparisons.csv"])
+
+
+@pytest.mark.parametrize("cut", [";", "\t"])
+def test_what_judges_wrote_holds_no_formula_wherever_a_spreadsheet_cuts_it(tmp_path, cut):
+    """Some languages' spreadsheets take a semicolon for the end of a cell, and quotes for text."""
+    (tmp_path / "list.csv").write_text("item,name\na,Ash\nb,Birch\n", encoding="utf-8")
+    made = create_study(tmp_path / "s", items=tmp_path / "list.csv", question="Which is older?")
+    field = '[[judges.fields]]\nname = "job"\nlabel = "Job"\nkind = "text"\n'
+    study = edited(made, {}, f'{field}[reasons]\nask = "optional"\n')
+    store = study.store()
+    wrote = f'x{cut}=1+1{cut} +2\n@3{cut}"=4"{cut}\uff1d5{cut}fine - or not'
+    judge = add_judge(store, about={"job": wrote})
+    CommentStore(store).add(judge, add_answer(store, judge, OrderedPair("a", "b")), [], wrote)
+    ResearcherStore(store).exclude(add_judge(store).id, wrote)
+    for name in ("judges.csv", "comments.csv"):
+        text = export_one(study, store, name, tmp_path / "out").read_text(encoding="utf-8")
+        rows = csv.reader(text.split("\n"), delimiter=cut)
+        pieces = [piece.strip(' "') for row in rows for piece in row]
+        assert "fine - or not" in text
+        assert [one for one in pieces if one.startswith((*RISKY, "\uff1d"))] == []
+    raw = export_one(study, store, "judges.csv", tmp_path / "out", raw=True)
+    assert cells(raw.read_text(encoding="utf-8")).count(wrote) == 2
 
 
 def test_an_export_is_read_back_as_it_was(study, tmp_path):

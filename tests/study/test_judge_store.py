@@ -222,6 +222,22 @@ def test_meaning_may_change_until_the_first_answer_and_not_after(store):
 # Withdrawal.
 
 
+def test_a_grade_is_kept_with_its_answer_and_goes_with_it(store):
+    judge = add_judge(store)
+    for pair, answer, grade in ((AB, FIRST, 2), (CD, TIE, None), (EF, SECOND, 1)):
+        assert store.answer(judge, store.offer(judge, pair, Kind.NEW).id, answer, grade)
+    graded = [(row["outcome"], row["grade"]) for row in store.rows()]
+    assert graded == [("left", 2), ("tie", None), ("right", 1)]
+    again = store.undo(judge)
+    assert (again.left, again.right) == ("e", "f")
+    assert store.answer(judge, again.id, SECOND, 2)
+    standing = [row["grade"] for row in store.rows() if row["undone"] is None]
+    assert standing == [2, None, 2]
+    assert store.progress(judge).made == 3
+    assert store.withdraw(judge, judgements_too=True) == 4
+    assert list(store.rows()) == []
+
+
 def test_who_withdraws_is_forgotten_and_their_answers_stay_unless_they_say_so(store):
     new = store.add_judge(consent="1", language="en", about={"role": "midwife"})
     add_answer(store, new.judge, AB, FIRST)
@@ -293,6 +309,26 @@ def test_an_older_database_is_brought_up_to_date_when_it_is_opened(empty_url, mo
     old.close()
     store = JudgeStore(empty_url)
     assert set(inspect(store.engine).get_table_names()) == {*metadata.tables, "alembic_version"}
+    store.close()
+
+
+@pytest.mark.parametrize(("ties", "number"), [("True", "3"), ("False", "2"), (None, "5")])
+def test_a_study_of_before_grades_keeps_the_answers_it_had(empty_url, monkeypatch, ties, number):
+    """One that has none yet may have any."""
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "tiewise.study.connection.migrate",
+            lambda connection: command.upgrade(alembic_config(connection), "0004"),
+        )
+        old = JudgeStore(empty_url)
+    if ties is not None:
+        old.agreed_meaning({"answers.ties": ties})
+        add_answer(old, add_judge(old), AB, FIRST)
+    old.close()
+    store = JudgeStore(empty_url)
+    changed = store.agreed_meaning({"answers.grades": "5"})
+    assert changed == ({} if number == "5" else {"answers.grades": (number, "5")})
+    assert [row["grade"] for row in store.rows()] == ([] if ties is None else [None])
     store.close()
 
 

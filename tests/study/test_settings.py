@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from string import Template
 
 import pytest
 
-from tiewise.data.answers import ANSWERS
+from tiewise.data.answers import ANSWERS, MOST_LEVELS, AnswerScale
 from tiewise.errors import InputError
 from tiewise.model import PRIOR_SET_NAMES
+from tiewise.study.media.limits import FileLimits
 from tiewise.study.settings import PRIORS, AnswerSettings, problems, read_settings
 
 LEAST = '[study]\ntitle = "Wards"\nquestion = "Which is greener?"\n'
@@ -33,14 +35,26 @@ def written(tmp_path: Path, text: str) -> Path:
 def test_the_template_is_a_study_and_says_what_the_defaults_are(tmp_path):
     text = resources.files("tiewise.study").joinpath("study.toml.template").read_text("utf-8")
     words = dict.fromkeys(("title", "question", "higher", "lower", "noun"), '"x"')
-    filled = read_settings(written(tmp_path, Template(text).substitute(words, target=30)))
+    numbers = {"target": 30, **asdict(FileLimits())}
+    filled = read_settings(written(tmp_path, Template(text).substitute(words, **numbers)))
     least = read_settings(written(tmp_path, '[study]\ntitle = "x"\nquestion = "x"\n'))
     assert filled.answers == least.answers
     assert filled.judges == least.judges
     assert filled.pairing == least.pairing
     assert filled.support == least.support
+    assert filled.files == least.files
     assert filled.study.target == least.study.target
     assert filled.study.languages == least.study.languages
+
+
+def test_limits_of_files_are_whole_numbers_above_nothing():
+    assert faults(f"{LEAST}[files]\npages = 0\n") == [
+        "files.pages: 0; a whole number from 1 to 999,999,999"
+    ]
+    assert faults(f'{LEAST}[files]\npages = "many"\n') == [
+        "files.pages: a whole number was expected, not 'many'"
+    ]
+    assert faults(f"{LEAST}[files]\npage = 3\n") == ["files.page: no such key; did you mean pages?"]
 
 
 def test_names_of_priors_are_those_of_the_command():
@@ -125,4 +139,50 @@ def test_words_of_another_language_stand_in_where_there_are_any(tmp_path):
 
 def test_there_is_a_wording_for_every_answer():
     wordings = {name for name, value in vars(AnswerSettings()).items() if value == ""}
-    assert wordings == {answer.stored for answer in ANSWERS}
+    graded = AnswerScale.of(ties=True, skips=True, levels=MOST_LEVELS).answers
+    assert wordings == {answer.name for answer in (*ANSWERS, *graded)}
+
+
+@pytest.mark.parametrize("grades", range(2, 8))
+def test_a_study_has_as_many_answers_as_grades(tmp_path, grades):
+    ties = "true" if grades % 2 else "false"
+    made = read_settings(written(tmp_path, f"{LEAST}[answers]\ngrades = {grades}\nties = {ties}\n"))
+    assert len(made.answers.scale.grades) == grades
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "words"),
+    [
+        ("grades = 8", "answers.grades", "8; from 2 to 7, or 0"),
+        ("grades = 1", "answers.grades", "1; from 2 to 7, or 0"),
+        ("grades = 4", "answers.grades", "4, and a scale of so many has no answer in its middle"),
+        ("grades = 5\nties = false", "answers.grades", "5, and a scale of so many has an answer"),
+        ('left_2 = "Much"', "answers.left_2", "there are 3 answers, and this is none of them"),
+        ('grades = 5\nright_3 = "x"\nleft_3 = "x"', "answers.left_3", "there are 5 answers"),
+        ('grades = 5\nright_2 = "Far more"', "answers.right_2", "word left_2 and right_2 alike"),
+        (
+            'grades = 5\n[translations.ar]\nanswers_left = "أكثر"',
+            "translations.ar.answers_left",
+            "word left and right alike",
+        ),
+    ],
+)
+def test_grades_that_cannot_be_are_refused_in_a_line(tmp_path, more, key, words):
+    with pytest.raises(InputError) as refused:
+        read_settings(written(tmp_path, f"{LEAST}[answers]\n{more}\n"))
+    assert f"{key}: " in str(refused.value)
+    assert words in str(refused.value)
+
+
+def test_grades_and_their_words_are_part_of_the_meaning(tmp_path):
+    """In each language that words them; of plain answers the number alone."""
+    assert read_settings(written(tmp_path, LEAST)).meaning()["answers.grades"] == "3"
+    words = 'grades = 4\nties = false\nleft_2 = "Far more"\nright_2 = "Far more"\n'
+    arabic = '[translations.ar]\nanswers_left_2 = "أكثر"\nanswers_right_2 = "أكثر"\n'
+    meaning = read_settings(written(tmp_path, f"{LEAST}[answers]\n{words}{arabic}")).meaning()
+    assert meaning["answers.grades"] == "4"
+    assert {key: word for key, word in meaning.items() if "left" in key} == {
+        "answers.left": "as usual",
+        "answers.left_2": "Far more",
+        "translations.ar.answers_left_2": "أكثر",
+    }

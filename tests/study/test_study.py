@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from shapely import box
 
 from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.data.comparisons import read_comparisons
-from tiewise.errors import InputError
+from tiewise.errors import InputError, InputWarning
 from tiewise.geo.areas import Areas
 from tiewise.study.connection import now
 from tiewise.study.create import check_study, create_study, study_priors
@@ -87,6 +88,10 @@ def test_a_list_makes_a_study_with_its_pictures(tmp_path):
     assert study.groups == ()
     assert study.areas is None
     assert check_study(tmp_path / "s") == []
+    path = tmp_path / "s" / "items.csv"
+    path.write_text(path.read_text("utf-8").replace("a tree", ""), "utf-8")
+    with pytest.warns(InputWarning, match=r"1 item has no alternative text \('Ash'\)"):
+        assert check_study(tmp_path / "s") == []
 
 
 @pytest.mark.parametrize(
@@ -176,12 +181,42 @@ def test_an_item_that_nobody_would_be_asked_about_is_named(study):
     assert f"{name!r} has no group" in fault
 
 
-def test_an_image_that_browsers_do_not_show_is_named(tmp_path):
-    (tmp_path / "scan.tiff").write_bytes(b"II*")
-    (tmp_path / "items.csv").write_text("name,image\nAsh,scan.tiff\nBirch,\n", encoding="utf-8")
-    study = create_study(tmp_path / "s", question="Which?", items=tmp_path / "items.csv")
-    (fault,) = check_study(study.folder)
-    assert "'scan.tiff'" in fault
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("scan.tiff", "browsers do not show 'scan.tiff'"),
+        ("table.png", "browsers do not show 'table.png'"),
+        ("secret.png", "'secret.png' of 'Ash' leads outside"),
+        ("../secret.png", "'../secret.png' of 'Ash' leads outside"),
+    ],
+)
+def test_an_image_is_a_picture_that_lies_beside_the_list(tmp_path, cell, words):
+    """Neither a link nor a name with .. hands judges another file of the researcher."""
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "scan.tiff").write_bytes(b"II*")
+    (tmp_path / "in" / "table.png").symlink_to("items.csv")
+    (tmp_path / "in" / "secret.png").symlink_to(tmp_path / "secret.png")
+    table = tmp_path / "in" / "items.csv"
+    table.write_text(f"name,image\nAsh,{cell}\nBirch,\n", encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(words)):
+        create_study(tmp_path / "s", question="Which?", items=table)
+    assert not (tmp_path / "s").exists()
+
+
+def test_an_image_that_became_a_link_or_something_else_is_named(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"picture")
+    table = tmp_path / "items.csv"
+    table.write_text("name,image\nAsh,a.png\nBirch,a.png\n", encoding="utf-8")
+    study = create_study(tmp_path / "s", question="Which?", items=table)
+    images, listed = study.folder / "images", study.folder / "items.csv"
+    (images / "a.png").unlink()
+    (images / "a.png").symlink_to(tmp_path / "a.png")
+    (images / "b.tiff").write_bytes(b"II*")
+    listed.write_text(listed.read_text().replace("a.png", "b.tiff", 1), encoding="utf-8")
+    shown, linked = check_study(study.folder)
+    assert "browsers do not show 'b.tiff', the image of 'Ash'" in shown
+    assert "the image 'a.png' of 'Birch' leads outside" in linked
 
 
 def test_images_come_to_lie_in_one_folder(tmp_path):
@@ -189,7 +224,7 @@ def test_images_come_to_lie_in_one_folder(tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.png").write_bytes(folder.encode())
     table = tmp_path / "items.csv"
-    table.write_text("name,image\nAsh,one/a.png\nBirch,\n", encoding="utf-8")
+    table.write_text("name,image,alt\nAsh,one/a.png,An ash\nBirch,,\n", encoding="utf-8")
     study = create_study(tmp_path / "s", question="Which?", items=table)
     assert check_study(study.folder) == []
     assert (study.folder / "images" / study.items["1"].image).read_bytes() == b"one"
@@ -246,6 +281,7 @@ def test_planned_repeats_are_offered_with_sides_exchanged(study, store):
         before.add((row["left"], row["right"]))
 
 
+@pytest.mark.slow
 def test_pairs_and_sides_of_many_judges_are_uniform(tmp_path):
     """The paper's rule, through the store: every pair and either side equally likely."""
     (tmp_path / "items.csv").write_text("name\na\nb\nc\nd\n", encoding="utf-8")

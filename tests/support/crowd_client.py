@@ -20,6 +20,8 @@ HIDDEN = re.compile(r"<input\b[^>]*>")
 ATTRIBUTE = re.compile(r"\b(type|name|value|checked)\b(?:=\"([^\"]*)\")?")
 Form = dict[str, str | list[str]]
 OUTCOMES = ("left", "right", "tie", "skip")
+PICTURE = re.compile(r"<img src=\"(/file/[^\"]*)\"[^>]*\bloading=\"eager\"")
+"""A picture that a browser asks for at once, and keeps."""
 
 
 class Answer:
@@ -29,7 +31,8 @@ class Answer:
         self.status, self.headers, self.weight = status, headers, len(body)
         if headers.get("content-encoding") == "gzip":
             body = zlib.decompress(body, 31)
-        self.text = body.decode("utf-8", "replace")
+        is_picture = headers.get("content-type", "").startswith("image/")
+        self.text = "" if is_picture else body.decode("utf-8", "replace")
 
     def form(self, action: str) -> Form:
         """The hidden fields and ticked boxes of the form that posts there."""
@@ -50,6 +53,7 @@ class Browser:
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
         self.cookies: dict[str, str] = {}
+        self.kept: set[str] = set()
         self.stream: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, method: str, path: str, form: Form | None = None) -> Answer:
@@ -112,6 +116,7 @@ class Tally:
 
     gets: list[float] = field(default_factory=list)
     posts: list[float] = field(default_factory=list)
+    files: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     acknowledged: list[int] = field(default_factory=list)
     weights: list[int] = field(default_factory=list)
@@ -137,6 +142,19 @@ async def sign_up(browser: Browser) -> None:
     raise RuntimeError("sign-up did not lead to a pair")
 
 
+async def look(browser: Browser, tally: Tally, page: Answer) -> None:
+    """Ask for the pictures of a page that this browser does not have yet."""
+    for path in PICTURE.findall(page.text):
+        if path in browser.kept:
+            continue
+        begun = perf_counter()
+        picture = await browser.ask("GET", path)
+        tally.files.append(perf_counter() - begun)
+        if picture.status != 200:
+            tally.errors.append(f"picture {picture.status}")
+        browser.kept.add(path)
+
+
 async def judge(browser: Browser, tally: Tally, until: float, pause: float) -> None:
     """Answer pairs until the time is up, thinking for about `pause` seconds over each."""
     rng = random.Random()
@@ -147,6 +165,7 @@ async def judge(browser: Browser, tally: Tally, until: float, pause: float) -> N
             page = await browser.ask("GET", "/pair")
             tally.gets.append(perf_counter() - begun)
             tally.weights.append(page.weight)
+            await look(browser, tally, page)
             fields = page.form("/answer")
             if pause:
                 await asyncio.sleep(pause * rng.uniform(0.5, 1.5))

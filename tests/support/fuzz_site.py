@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from support.form_browser import FIELDS, Reader, Visitor
 from support.fuzz_requests import SCRIPT, FormSkeleton, FuzzCatalogue, FuzzRequest, FuzzRoute
+from support.item_files import essay, sound, write
 from support.site import edited
 from support.snapshots import add_snapshot, body, judge_row
 from tiewise.geo.areas import Areas
@@ -35,32 +36,63 @@ EXIT = "https://www.bbc.co.uk/weather"
 NO_LIMITS = RateLimits(*[RateLimit(10**9, 60)] * len(RateLimits()))
 PATIENCE = 30.0
 """Seconds within which every request is answered."""
-ODD_ITEMS = """id,name,group,description,image
--5,Minus five,,Below zero,
-=a,Formula,,=1+1,
-a/b,<b>Stroke</b>,,,dot.svg
+ODD_ITEMS = """id,name,group,description,image,file
+-5,Minus five,,Below zero,,
+=a,Formula,,=1+1,,
+a/b,<b>Stroke</b>,,,dot.svg,
 c%2Fd,Percent,,"two
-lines",
-é🙂,عربي,,,dot.svg
-x y,Blank,,,
+lines",,
+é🙂,عربي,,,dot.svg,
+x y,Blank,,,,
+wav,Tune,,,,tune.wav
+md,Essay,,,,essay.md
 """
 DOT = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>'
 CHOICES = (
-    "left", "right", "tie", "skip", "all", "about", "open", "paused", "closed", "share", "api",
-    "on", "name", "position", "csv", "jsonl", "age", "Ada", "correct horse", "/watch", "password",
+    "left", "right", "tie", "skip", "left_2", "right_3", "right_9", "all", "about", "open",
+    "paused", "closed", "share", "api", "on", "name", "position", "csv", "jsonl", "age", "Ada",
+    "correct horse", "/watch", "password", "one", "two", "api-comments",
 )  # fmt: skip
 
 
+ASKED = """
+[[questions]]
+id = "one"
+question = "Which is odder?"
+
+[[questions]]
+id = "two"
+question = "Which is longer?"
+answers = { grades = 5 }
+
+[reasons]
+ask = "required"
+choices = ["bold", "=1+1"]
+per_question = true
+
+[[practice]]
+left = "a/b"
+right = "x y"
+answers = { one = "left_3", two = "tie" }
+why = "It is."
+"""
+
+
 def make_studies(place: Path) -> Path:
-    """Two studies in a folder: a map with groups, figures and judges; and a list of odd items."""
+    """Two studies: a map with groups, figures and judges; odd items with graded answers.
+
+    The latter asks several questions, and why.
+    """
     Areas.synthetic(12, rng=2).to_gpkg(place / "map.gpkg")
     wards = create_study(place / "studies" / "wards", question="Which?", areas=place / "map.gpkg")
     wards = edited(wards, {'languages = ["en"]': 'languages = ["en", "ar"]'}, FIELDS)
     _add_figures(wards)
     (place / "odd.csv").write_text(ODD_ITEMS, encoding="utf-8")
     (place / "dot.svg").write_text(DOT, encoding="utf-8")
+    write(place, {"tune.wav": sound(), "essay.md": essay(100)})
     words = create_study(place / "studies" / "words", question="Which?", items=place / "odd.csv")
-    edited(words, {"invited_only = false": "invited_only = true"}).store().close()
+    swaps = {"invited_only = false": "invited_only = true", "grades = 0": "grades = 7"}
+    edited(words, swaps, ASKED).store().close()
     return place / "studies"
 
 

@@ -29,12 +29,12 @@ def random_answers(number: int, seed: int = 2) -> list[JudgeAnswer]:
     return list(zip(first, second, rng.integers(3, size=number), answers, strict=True))
 
 
-def count_answers(answers: list[JudgeAnswer], *, ordered: bool = True) -> Counts:
-    """Counts with a stratum for each judge."""
+def count_answers(answers: list[JudgeAnswer], *, ordered: bool = True, **facts) -> Counts:
+    """Counts with a stratum for each judge, and perhaps with facts."""
     first, second, judge, answer = (np.array(column) for column in zip(*answers, strict=True))
     return Counts.of(
         ITEMS, first, second, answer == "first", answer == "second", answer == "tie",
-        stratum=judge, strata=JUDGES, ordered=ordered,
+        stratum=judge, strata=JUDGES, ordered=ordered, **facts,
     )  # fmt: skip
 
 
@@ -70,11 +70,18 @@ TERMS = {
         Sharpness(variance=Fixed(0.2)), Thresholds(variance=Fixed(0.3)),
     ),
     "all": (Covariates(TABLE, "x"), Order(), Groups(GROUP), Sharpness(), Thresholds()),
+    "facts": (Order(facts=("first", "words", "bold")),),
+    "facts and judges": (
+        Order(facts=("words", "bold")), Groups(GROUP), Sharpness(), Thresholds(),
+    ),
 }  # fmt: skip
+FACTS = np.random.default_rng(5).normal(size=(60, 2)) * [1.0, 20.0]
+"""How much wordier, and bolder, the first of each of `ANSWERS` is."""
 
 
 def model_with_terms(name: str, **priors) -> BradleyTerry:
     """The model of `ANSWERS` with the terms of this name, and these priors."""
     options = {"variance": InverseGamma(3, 2), "tie": Exponential(2.0)} | priors
     prior = options.pop("prior", PATH)
-    return BradleyTerry(count_answers(ANSWERS), prior, terms=TERMS[name], **options)
+    facts = {"facts": FACTS, "fact_names": ("words", "bold")} if "facts" in name else {}
+    return BradleyTerry(count_answers(ANSWERS, **facts), prior, terms=TERMS[name], **options)

@@ -52,10 +52,12 @@ def _page(path: str) -> Action:
     return lambda who, _: Asked("GET", path, {})
 
 
-def _answer(outcome: str) -> Action:
-    return lambda who, _: Asked(
-        "POST", "/answer", {"token": who.token, "offer": who.offer, "outcome": outcome}
-    )
+def _answer(*outcomes: str) -> Action:
+    """One of these answers after the other."""
+    return lambda who, k: Asked(
+        "POST", "/answer",
+        {"token": who.token, "offer": who.offer, "outcome": outcomes[k % len(outcomes)]},
+    )  # fmt: skip
 
 
 def _groups(who: Contestant, number: int) -> Asked:
@@ -72,7 +74,8 @@ ACTIONS: dict[str, Action] = {
     "consent": _form("/begin", consent="1"),
     "groups": _groups,
     "pair": _page("/pair"),
-    "answer": _answer("left"),
+    "map": _page("/map"),
+    "answer": _answer("left", "left_2", "tie", "right", "right_2"),
     "skip": _answer("skip"),
     "undo": _undo,
     "language": lambda _, k: Asked("GET", f"/?language={'ar' if k % 4 < 2 else 'en'}", {}),
@@ -82,7 +85,7 @@ ACTIONS: dict[str, Action] = {
     "withdraw": _form("/withdraw", erase="all"),
     "withdraw about": _form("/withdraw", erase="about"),
 }
-"""What a judge can do once they are one."""
+"""What a judge can do once they are one, in a study with five grades."""
 
 
 def contestant(app: Any, **about: str) -> Contestant:
@@ -133,6 +136,10 @@ def rows_of(store: JudgeStore, judge: Judge) -> dict[str, int]:
         name: table.select().where(table.c.judge == judge.id)
         for name, table in tables.items()
         if "judge" in table.columns
+    }
+    queries |= {
+        name: tables[name].select().where(tables[name].c.offer.in_(mine))
+        for name in ("drafts", "comments")
     }
     with store.reading() as connection:
         return {name: len(connection.execute(query).all()) for name, query in queries.items()}

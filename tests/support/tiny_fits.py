@@ -24,7 +24,7 @@ from tiewise.model.scalar_priors import Exponential, InverseGamma, Uniform
 from tiewise.model.semiorder import is_semiorder
 from tiewise.model.simulate import Truth, random_pairs, simulate_counts
 from tiewise.model.terms import Order, Sharpness, Thresholds
-from tiewise.posterior.diagnostics import ess, rhat
+from tiewise.posterior.diagnostics import convergence, ess, rhat
 from tiewise.posterior.fit import fit
 from tiewise.posterior.predictions import PosteriorDraws
 from tiewise.progress import no_progress
@@ -49,6 +49,21 @@ def judged() -> Counts:
     )  # fmt: skip
 
 
+def styled() -> Counts:
+    """Answers with two facts of their own."""
+    rng = np.random.default_rng(3)
+    first, second = random_pairs(6, 30, rng)
+    answer = rng.integers(3, size=30)
+    return Counts.of(
+        MAP.items, first, second, answer == 0, answer == 2, answer == 1, stratum=np.arange(30) % 3,
+        strata=("p", "q", "r"), ordered=True, facts=rng.normal(size=(30, 2)),
+        fact_names=("length", "lists"),
+    )  # fmt: skip
+
+
+STYLE = (Order(facts=("length", "lists")), Sharpness(), Thresholds())
+
+
 def models() -> Iterator[tuple[str, BradleyTerry]]:
     yield "plain", BradleyTerry(counts())
     yield (
@@ -60,11 +75,20 @@ def models() -> Iterator[tuple[str, BradleyTerry]]:
     yield "map", BradleyTerry(counts(), Network(MAP))
     yield "judges", BradleyTerry(judged(), terms=(Order(), Sharpness(), Thresholds()))
     yield "grades", BradleyTerry(counts(cuts=(0.4, 1.2)))
+    yield "facts", BradleyTerry(styled(), terms=STYLE)
 
 
 def draws_of(model: BradleyTerry) -> list[float]:
     draws = ENGINE.run(model, SeedSequence(3), no_progress)
     return [*draws.quality[:, -1].ravel().tolist(), *draws.tie[:, -1], *draws.variance[:, -1]]
+
+
+def far_slopes(some: Counts) -> list[float]:
+    """Log likelihood and slopes of items much further apart than any study's."""
+    model = BradleyTerry(some)
+    quality, tie = 130.0 * np.arange(6.0)[:, None], np.array([0.4])
+    by_quality, by_tie = model.gradient(quality, tie)
+    return [*model.log_likelihood(quality, tie), *by_quality[:, 0], *by_tie]
 
 
 def every_fit() -> dict[str, list[float]]:
@@ -75,6 +99,7 @@ def every_fit() -> dict[str, list[float]]:
     with patch.object(hierarchical_preconditioner, "SINGLE_PRECISION_ROWS", 1):
         model = BradleyTerry(judged(), terms=(Order(), Sharpness(), Thresholds()))
         out["judges, single precision"] = draws_of(model)
+        out["facts, single precision"] = draws_of(BradleyTerry(styled(), terms=STYLE))
     with patch.multiple(choice, DENSE_ITEMS=0, DENSE_AREAS=0):
         out["many items"] = draws_of(BradleyTerry(counts()))
         out["many areas"] = draws_of(BradleyTerry(counts(), Network(MAP)))
@@ -82,13 +107,18 @@ def every_fit() -> dict[str, list[float]]:
     walks = np.cumsum(np.random.default_rng(7).normal(size=(8, 20, 2)), axis=1)
     worth = [ess(walks), ess(walks, "tail"), rhat(walks), rhat(walks, 4)]
     out["worth"] = np.concatenate(worth).tolist()
+    values = {"quality": walks, "tie": walks[..., 0]}
+    whole = convergence(values, np.ones(2, np.int64), 4)
+    out["convergence"] = [float(whole.ess), float(whole.rhat)]
     observed = observed_answers(tree, np.random.default_rng(5))
     inputs = replicate(observed, PosteriorDraws.from_tree(tree), np.random.default_rng(6))
     out["checks"] = [float(np.nansum(part)) for group in inputs[1:] for part in group]
     table = observed.table
     circles = count_circles(table.left, table.right, 1 - table.answer, 6)
     out["circles"] = [float(number) for number in circles]
-    out["semiorder"] = [float(is_semiorder(counts())), float(is_semiorder(judged()))]
+    chain = Counts.of(MAP.items, [0, 1, 2, 0], [1, 2, 3, 3], [1, 1, 0, 1], [0] * 4, [0, 0, 1, 0])
+    out["semiorder"] = [float(is_semiorder(some)) for some in (counts(), judged(), chain)]
+    out["far"] = [*far_slopes(counts()), *far_slopes(judged())]
     return out
 
 

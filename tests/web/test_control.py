@@ -30,8 +30,8 @@ from tiewise.study.study import Study
 from tiewise.study.values import Phase
 from tiewise.web.app import make_app
 from tiewise.web.phase_cache import PhaseCache
-from tiewise.web.rendering import language
 from tiewise.web.researcher import report_job
+from tiewise.web.words.language import language
 from tiewise.workflows.simulate import write_simulated_study
 
 
@@ -335,6 +335,7 @@ def test_only_one_making_at_a_time_over_all_processes(study):
     assert report_job.report_status(study.store()).running
 
 
+@pytest.mark.slow
 def test_a_making_whose_site_goes_ends_with_it(judged):
     """Its standard input is all that ties it to the site."""
     store = judged.store()
@@ -352,6 +353,7 @@ def test_a_making_whose_site_goes_ends_with_it(judged):
     assert report_job.report_status(store).made is None
 
 
+@pytest.mark.slow
 def test_a_making_that_was_killed_is_told_as_cut_off(judged, monkeypatch):
     started = []
     real = subprocess.Popen

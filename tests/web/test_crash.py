@@ -62,7 +62,7 @@ async def until_it_is_killed(server: subprocess.Popen[bytes], port: int, after: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", thorough(["sqlite", "postgresql"], "sqlite"))
 @pytest.mark.parametrize("kills", thorough(KILLS, 10))
 def test_killings_lose_nothing_that_was_acknowledged(study, kills, kind, request):
     database = None if kind == "sqlite" else request.getfixturevalue("postgresql")()

@@ -36,6 +36,7 @@ from tiewise.web.live.cache import Failure, pack_failure, pack_rows
 from tiewise.web.researcher import charts, choropleth, wording
 from tiewise.web.researcher.estimates import (
     ItemEstimate,
+    ShownScale,
     connectedness,
     early_sentence,
     item_estimates,
@@ -69,7 +70,7 @@ def row(key: int = 0, **other) -> ItemEstimate:
     made = {
         "key": key, "item": str(key), "name": f"ward {key}", "group": "", "position": key + 1,
         "rank_low": 1, "rank_high": 9, "estimate": 0.0, "low": -0.5, "high": 0.5, "sd": 0.25,
-        "top": 0.5, "comparisons": 10, "part": 0,
+        "side": "", "top": 0.5, "comparisons": 10, "part": 0,
     }  # fmt: skip
     return ItemEstimate(**made | other)
 
@@ -225,10 +226,11 @@ def test_the_order_is_that_of_means_as_in_the_report(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_side_is_taken_only_by_the_whole_interval():
-    assert row(low=0.1, high=1).side == "above"
-    assert row(low=-1, high=-0.1).side == "below"
-    assert row(low=-0.1, high=1).side == ""
+def test_a_side_is_taken_only_by_the_whole_interval(tmp_path):
+    items = studied(*((item, item) for item in "abc"))
+    values = body([*"abc"], [0.6, -0.6, 0.4])  # half a unit to both sides
+    result = item_estimates(values, Study(tmp_path, None, items))
+    assert {one.item: one.side for one in result} == {"a": "above", "b": "below", "c": ""}
 
 
 def test_the_thinnest_are_those_with_the_fewest_comparisons():
@@ -330,10 +332,10 @@ def test_a_picture_of_the_past_is_small_and_in_the_order_of_the_study(store):
     add_snapshot(store, body(["b", "a"], [0.5, -0.5]), comparisons=12)
     add_snapshot(store, body(["a", "b", "c"], [1.234, -2.0, 0.766]), comparisons=30)
     first, last = SnapshotHistory(store, ["a", "b", "c"]).frames()
-    assert list(first.estimate) == [-50, 50, MISSING]
-    assert list(last.estimate) == [123, -200, 77]
+    assert list(first.estimate) == pytest.approx([-0.5, 0.5, MISSING], nan_ok=True)
+    assert list(last.estimate) == pytest.approx([1.234, -2.0, 0.766])
     assert (first.comparisons, last.comparisons) == (12, 30)
-    assert list(last.sd) == [25, 25, 25]
+    assert list(last.sd) == [0.25, 0.25, 0.25]
 
 
 def test_items_that_nobody_had_compared_are_known_at_every_moment(store):
@@ -344,7 +346,7 @@ def test_items_that_nobody_had_compared_are_known_at_every_moment(store):
 
 
 def frame_of(estimate: list[float], sd: list[float], uncompared: set[int] = frozenset()):
-    values = (array("h", [round(100 * value) for value in part]) for part in (estimate, sd))
+    values = (array("d", part) for part in (estimate, sd))
     return HistoryFrame(1, NOON, 20, 0.5, *values, frozenset(uncompared))
 
 
@@ -974,6 +976,120 @@ def test_an_order_that_the_verdict_withholds_has_no_highest(app, study, partner,
     note = "All answers are ties. No area can be called the highest yet."
     assert (note in shown) == bool(withheld)
     assert "From higher to lower" in shown
+
+
+ELO = {
+    "name": "elo", "title": "Elo rating", "digits": 0, "signed": False, "middle": 1500.0,
+    "line": [1500.0, 200.0], "limits": None, "meaning": ["The average ward has 1500 points."],
+}  # fmt: skip
+PERCENTAGE = ELO | {
+    "name": "0-100", "title": "Score", "middle": 50.0, "line": None, "limits": [0, 100],
+    "meaning": ["Out of a hundred."],
+}  # fmt: skip
+
+
+def on_scale(facts, mean, half, sd=44.4):
+    """Scores beside the figures of a snapshot."""
+    scores = {"score": mean, "score_low": mean - half, "score_high": mean + half}
+    scores = {name: values.tolist() for name, values in scores.items()}
+    return scores | {"score_sd": [sd] * len(mean), "scale": facts}
+
+
+def drawn_by(visitor):
+    return json.loads(re.search("data-drawn>(.*?)</script>", visitor.answer.text)[1])
+
+
+def test_every_page_is_on_the_scale_of_the_study(app, study, researcher, partner):
+    """Tables, panel, map, its legends and the tie curve; nothing is left in logits unsaid."""
+    pictured(app.state.site.store, study, **on_scale(ELO, 1600.4 - 20 * np.arange(12), 90))
+    visitor = researcher()
+    for path in ("/watch", "/watch/items", "/watch/history"):
+        visitor.get(path)
+        shown = text(visitor)
+        assert "Elo rating" in shown
+        assert "1510 to 1690" in shown
+        assert "The average ward has 1500 points." in shown
+        drawn = drawn_by(visitor)
+        assert drawn["figures"][0][2:6] == [1600.4, 1510.4, 1690.4, 44.4]
+        assert drawn["scale"]["middle"] == 1500
+        if path != "/watch/items":  # the darkest colours are as far off as the largest estimate
+            assert "average 1500" in shown
+            assert re.search("higher 16(00|20)", shown), shown
+            assert re.search("less sure sd (44|89)", shown)
+            assert "−1.0" not in shown
+    visitor.get("/watch")
+    assert "gap in Elo rating" in visitor.answer.text
+    assert "sd 44" in text(visitor)
+    shown = text(partner())
+    assert "1510 to 1690" in shown
+    assert "average 1500" in shown
+
+
+def test_without_a_middle_of_its_own_a_scale_has_the_mean_of_all_items():
+    """As snapshots of an earlier version."""
+    facts = {name: ELO[name] for name in ("name", "title", "digits", "signed", "meaning")}
+    scale = ShownScale.of(body(["a", "b"], [1, -1], **on_scale(facts, np.array([1600, 1410]), 9)))
+    assert (scale.middle, scale.line, scale.limits) == (1505, None, None)
+    assert ShownScale.of(body(["a"], [0.0])) == ShownScale.of(None) == ShownScale()
+
+
+def test_moments_from_before_the_scale_are_replayed_on_it(app, study, researcher):
+    """An Elo rating is a straight line of quality, so that earlier moments can be told on it."""
+    ids = list(study.items)
+    add_snapshot(app.state.site.store, body(ids, [0.5] + [0.0] * 11), comparisons=15)
+    mean = 1600.4 - 20 * np.arange(12)
+    late = pictured(app.state.site.store, study, **on_scale(ELO, mean, 90))
+    visitor = researcher()
+    first, last = visitor.get("/watch/history.json").json()
+    assert first["estimate"] == [160_000] + [150_000] * 11
+    assert first["sd"] == [5000] * 12
+    assert (last["estimate"][0], last["sd"][0]) == (160_040, 4440)
+    visitor.get(f"/watch/history?at={first['id']}")
+    assert "1500 to 1700" in text(visitor)  # 0.5 logits, half a logit to both sides
+    visitor.get(f"/watch/history?at={late}")
+    assert "1510 to 1690" in text(visitor)
+
+
+def test_moments_that_cannot_be_told_on_the_scale_have_all_in_logits(app, study, researcher):
+    """The mean over all other items is no function of an item's own estimate."""
+    ids, store = list(study.items), app.state.site.store
+    mean = 60.0 - np.arange(12)
+    early = add_snapshot(store, body(ids, [0.5] + [0.0] * 11), comparisons=15)
+    pictured(store, study, **on_scale(PERCENTAGE, mean, 9, 4.0))
+    visitor = researcher()
+    for path in (f"/watch/history?at={early}", "/watch/history"):
+        visitor.get(path)
+        assert "from before the study had the scale that it has now" in text(visitor)
+        assert "average 0" in text(visitor)
+        assert "/watch/history.json?in=logit" in visitor.answer.text
+    frames = visitor.get("/watch/history.json?in=logit").json()
+    assert [frame["estimate"][0] for frame in frames] == [50, 100]
+    assert visitor.get("/watch/history.json").json() == frames
+    visitor.get("/watch")
+    assert "51 to 69" in text(visitor)
+
+
+def test_a_replay_has_the_order_of_quality_where_scores_might_have_another(app, study, researcher):
+    """As the table of the same moment, and the report."""
+    swapped = np.array([59.0, 60.0, *range(58, 48, -1)])
+    pictured(app.state.site.store, study, **on_scale(PERCENTAGE, swapped, 9, 4.0))
+    visitor = researcher()
+    (frame,) = visitor.get("/watch/history.json").json()
+    assert frame["order"] == list(range(12))
+    visitor.get("/watch/history")
+    rows = [about["data-row"] for _, about in visitor.page.tags if "data-row" in about]
+    assert rows == [str(k) for k in range(12)]
+    assert "50 to 68" in text(visitor)
+
+
+def test_a_round_number_stands_below_the_gap_on_every_scale():
+    curve = {"gap": [0.0, 5.0], **{name: [0.3, 0.1] for name in ("median", "low", "high")}}
+    labels = [label.text for label in charts.tie_curve(curve).across]
+    assert labels == ["0", "1", "2", "3", "4", "5"]
+    elo = ShownScale.of({"score": [1500.0], "scale": ELO | {"line": [1500.0, 173.7]}})
+    plot = charts.tie_curve(curve, elo)
+    assert [label.text for label in plot.across] == ["0", "200", "400", "600", "800"]
+    assert plot.across[1].position == pytest.approx(36 + 296 * 200 / (5 * 173.7), abs=0.1)
 
 
 # Partners.

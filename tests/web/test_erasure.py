@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from support.form_browser import Visitor
+from support.item_files import sound, write
 from support.site import copy_study, edited, with_an_image, with_database
 from tiewise.study.backups.backup import FOLDER_VARIABLE, KEY_FILE_VARIABLE, make_backup
 from tiewise.study.backups.schedule import SCHEDULE_VARIABLE, BackupSchedule
 from tiewise.study.connection import now
+from tiewise.study.create import create_study
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.retention.erase import erase_study
 from tiewise.study.study import Study
 from tiewise.study.values import Phase
 from tiewise.web.app import make_app
@@ -123,6 +127,45 @@ def test_one_button_erases_what_was_promised_and_says_who_did(made, tmp_path, mo
     assert judge.get("/pair").status_code == 200
     assert judge.path == "/"
     assert who.get("/image/1").status_code == 404
+
+
+def test_what_was_erased_is_not_shown_from_memory(tmp_path):
+    """A site that has read essays, descriptions and transcripts shows none of them afterwards."""
+    rows = (
+        "item,name,file,description,transcript\na,A,a.txt,SECRET words,\nb,B,b.wav,,SECRET talk\n"
+    )
+    files = {"items.csv": rows, "a.txt": "SECRET essay", "b.wav": sound(1)}
+    study = create_study(tmp_path / "s", question="Which?", items=write(tmp_path / "in", files))
+    app = make_app(study, study.store(), secret="s" * 40)
+    judge, who = Visitor(app).join(), Visitor(app).sign_in(password=PASSWORD)
+    assert judge.answer.text.count("SECRET") == 3
+    pages = ("/watch/items/0", "/watch/items/1", "/watch/download/items.csv")
+    assert [who.get(page).text.count("SECRET") for page in pages] == [2, 1, 2]
+    close(app)
+    erase_study(study, app.state.site.store)  # by another process
+    app.state.site.erasure_watch.invalidate()  # or a second later
+    assert [(who.get(page).status_code, "SECRET" in who.answer.text) for page in pages] == [
+        (200, False)
+    ] * 3
+    assert "A" in who.get("/watch/items/0").text
+    app.state.site.researcher_store.set_phase(Phase.OPEN)
+    app.state.site.phase_cache.invalidate()
+    assert "SECRET" not in Visitor(app).join().answer.text
+
+
+def test_a_study_that_is_filled_again_after_an_erasure_is_shown(tmp_path):
+    rows = "item,name,description\na,A,Old words\nb,B,Old words\n"
+    made = create_study(
+        tmp_path / "s",
+        question="Which?",
+        items=write(tmp_path / "in", {"items.csv": rows}) / "items.csv",
+    )
+    store = made.store()
+    ResearcherStore(store).set_phase(Phase.CLOSED)
+    erase_study(made, store)
+    (made.folder / "items.csv").write_text(rows.replace("Old", "New"), encoding="utf-8")
+    app = make_app(Study.open(made.folder), store, secret="s" * 40)
+    assert "New words" in Visitor(app).sign_in().get("/watch/items/0").text
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ def test_a_page_that_fails_is_found_and_the_request_shrunk():
     assert "seed" in str(failure)
 
 
+@pytest.mark.slow
 def test_a_value_that_a_page_cannot_read_is_found_and_named():
     def fails(request: Request) -> Response:
         int(request.query_params.get("days", "1"))
@@ -156,7 +157,7 @@ def test_it_knows_every_route_and_every_form(site):
     # Every form that is sent to a path without a gap is on a page that it opens.
     sent = {form.action.removeprefix("/wards") for form in catalogue.forms}
     posts = {route.path for route in routes() if "POST" in route.methods}
-    unseen = {"/resume", "/sign-in/{secret}", "/watch/judges/include", "/watch/erase"}
+    unseen = {"/resume", "/sign-in/{secret}", "/watch/judges/include", "/watch/erase", "/why"}
     assert posts - sent <= unseen
 
 

@@ -16,7 +16,9 @@ from tiewise.geo.areas import Areas
 from tiewise.geo.svg_paths import fill_path
 from tiewise.study.create import create_study
 from tiewise.study.study import Study
-from tiewise.web.judge.maps import LARGEST_MAP, LARGEST_WINDOW, LETTER_RADIUS, LONGEST, StudyMaps
+from tiewise.web.judge.maps.pictures import LARGEST_MAP, LONGEST
+from tiewise.web.judge.maps.study_maps import LETTER_RADIUS, StudyMaps
+from tiewise.web.judge.maps.windows import CARD
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -117,7 +119,9 @@ def test_north_is_up(tmp_path):
     assert north.y < south.y
 
 
-@pytest.mark.parametrize(("count", "corners"), [(3, 20_000), (200, 400)])
+@pytest.mark.parametrize(
+    ("count", "corners"), [pytest.param(3, 20_000, marks=pytest.mark.slow), (200, 400)]
+)
 def test_the_map_of_all_stays_light_however_rugged_the_land(tmp_path, count, corners):
     rng = np.random.default_rng(1)
     study = study_of(tmp_path, rugged(count, corners, rng))
@@ -125,7 +129,7 @@ def test_the_map_of_all_stays_light_however_rugged_the_land(tmp_path, count, cor
     assert len(result.overview.packed) <= LARGEST_MAP
     for item in list(study.items)[:10]:
         mark = result.enlarged(item)
-        assert sum(map(len, mark[1:])) <= LARGEST_WINDOW
+        assert sum(map(len, mark[1:])) <= CARD.bytes
         assert mark.area
 
 
@@ -186,8 +190,9 @@ def test_tiny_and_far_islands_are_still_marked(tmp_path):
     assert result.enlarged("rock").area
 
 
+@pytest.mark.slow
 def test_areas_drawn_ahead_are_those_drawn_when_asked(county, tmp_path):
     ahead, asked = StudyMaps.from_study(county), StudyMaps.from_study(county)
-    ahead.enlarge_all()
-    assert set(ahead._enlarged) == set(county.items)
+    ahead.draw_all("en")
+    assert {item for item, _ in ahead._enlarged} == set(county.items)
     assert all(ahead.enlarged(item) == asked.enlarged(item) for item in county.items)

@@ -41,7 +41,8 @@ def app(request, tmp_path_factory) -> Any:
     rows = "".join(f"item {k},group {k % 6}\n" for k in range(24))
     (place / "items.csv").write_text(f"name,group\n{rows}", encoding="utf-8")
     made = create_study(place / "s", question="Which?", items=place / "items.csv")
-    study = edited(made, {'languages = ["en"]': 'languages = ["en", "ar"]'}, FIELD)
+    swaps = {'languages = ["en"]': 'languages = ["en", "ar"]', "grades = 0": "grades = 5"}
+    study = edited(made, swaps, FIELD)
     url = None if request.param == "sqlite" else request.getfixturevalue("postgresql")()
     app = make_app(study, study.store(url), secret="s" * 40, limits=NO_LIMIT)
     yield app

@@ -78,6 +78,7 @@ def test_memory_is_released_again_and_again_until_it_is_stopped(monkeypatch):
     assert not thread.is_alive()
 
 
+@pytest.mark.slow
 def test_what_refers_to_itself_is_freed():
     class Node:
         pass

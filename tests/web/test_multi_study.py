@@ -238,6 +238,7 @@ def test_a_link_is_printed_while_nobody_can_sign_in(home):
     assert len(researcher_store.researchers()) == 1
 
 
+@pytest.mark.slow
 def test_a_real_server_greets_for_each_study(home):
     with running(home, "--no-live") as (url, server):
         for name in ("green", "blue"):

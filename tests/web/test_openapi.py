@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from support.everyday import everyday
 from support.form_browser import Visitor
-from support.site import copy_study
+from support.site import copy_study, edited
 from tiewise.errors import InputWarning
-from tiewise.study.export import COLUMNS
+from tiewise.study.export import columns
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
@@ -59,10 +59,27 @@ def fitted_now(study: Study) -> Study:
     return study
 
 
+def graded(study: Study) -> Study:
+    """Without what version 0.1 stored, with answers in four grades, fitted."""
+    swaps = {"[answers]": "[answers]\ngrades = 4", "ties = true": "ties = false"}
+    new = edited(without_answers(study), swaps)
+    store, (one, two, *_) = new.store(), new.items
+    rows = [
+        {"judge": "ada", "left": one, "right": two, "outcome": side, "grade": grade}
+        for side in ("left", "right")
+        for grade in (1, 2)
+    ]
+    store.import_judgements(rows, consent="1")
+    store.close()
+    return fitted_now(new)
+
+
 STATES: dict[str, Callable[[Study], Study]] = {
     "new": without_answers,
     "version 0.1": lambda study: study,
     "fitted now": fitted_now,
+    "on a scale": lambda study: fitted_now(edited(study, {}, '\n[model]\nscale = "elo"\n')),
+    "graded": graded,
 }
 
 
@@ -70,11 +87,13 @@ class Reader:
     """A program with a token, and the description that it was given."""
 
     def __init__(self, study: Study, **options: Any) -> None:
+        self.study = study
         self.app = make_app(study, study.store(), secret="k" * 40, **options)
         self.client = Visitor(self.app).client
         self.description = self.client.get(PATH).json()
         store = ResearcherStore(study.store())
-        self.headers = {"Authorization": f"Bearer {store.make_token(TokenPurpose.API, label='t')}"}
+        token = store.make_token(TokenPurpose.COMMENTS, label="t")
+        self.headers = {"Authorization": f"Bearer {token}"}
 
     def operations(self) -> Iterator[tuple[str, str]]:
         for path, methods in self.description["paths"].items():
@@ -195,7 +214,7 @@ def test_judgements_are_as_described(reader):
         assert schema_faults(reader.description, line_schema, json.loads(line)) == []
     table = reader.ask("get", "/export", "?format=csv")
     assert faults(reader.description, "get", "/export", table) == []
-    assert table.text.splitlines()[0] == ",".join(COLUMNS)
+    assert table.text.splitlines()[0] == ",".join(columns(reader.study))
     assert len(table.text.splitlines()) == len(lines) + 1
 
 

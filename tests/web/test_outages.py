@@ -27,9 +27,9 @@ from tiewise.study.outage import DISK_FULL, StudyGone, outage_reason
 from tiewise.study.study import Study
 from tiewise.web.app import make_app
 from tiewise.web.multi_study import still_there
-from tiewise.web.rendering import language
 from tiewise.web.server import open_site
 from tiewise.web.serving.outages import LOG_SECONDS, OutageMonitor
+from tiewise.web.words.language import language
 
 ARABIC = {"Accept-Language": "ar"}
 
@@ -39,7 +39,11 @@ def template(tmp_path_factory) -> Study:
     place = tmp_path_factory.mktemp("template")
     (place / "items.csv").write_text("name\na\nb\nc\nd\n", encoding="utf-8")
     made = create_study(place / "study", question="Which?", items=place / "items.csv")
-    return with_database(edited(made, {'languages = ["en"]': 'languages = ["en", "ar"]'}))
+    swaps = {
+        'languages = ["en"]': 'languages = ["en", "ar"]',
+        "accept_unread = []": 'accept_unread = ["ar"]',
+    }
+    return with_database(edited(made, swaps))
 
 
 @pytest.fixture
@@ -297,10 +301,10 @@ def test_after_a_lost_connection_nobody_claims_to_know(study, postgresql, monkey
     visitor = Visitor(app).join()
     lost = OperationalError("COMMIT", {}, Exception("gone"), connection_invalidated=True)
 
-    def lose(*_: object) -> None:
+    def lose(*_: object, **__: object) -> None:
         raise lost
 
-    monkeypatch.setattr(app.state.site.store, "answer", lose)
+    monkeypatch.setattr(app.state.site.store, "answer_questions", lose)
     visitor.judge("left")
     assert visitor.answer.status_code == 503
     assert "may not have been kept" in visitor.answer.text
@@ -311,10 +315,10 @@ def test_faults_of_ours_are_not_called_outages(study, monkeypatch):
     visitor = Visitor(app).join()
     fault = IntegrityError("INSERT", {}, sqlite3.IntegrityError("UNIQUE constraint failed"))
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise fault
 
-    monkeypatch.setattr(app.state.site.store, "answer", fail)
+    monkeypatch.setattr(app.state.site.store, "answer_questions", fail)
     visitor.judge("left")
     assert visitor.answer.status_code == 500
     assert outage_reason(fault) is None

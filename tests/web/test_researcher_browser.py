@@ -17,7 +17,7 @@ from pypdf import PdfReader
 
 from support.browser import is_wide, violations
 from support.simulated_judges import answers, crowd, link_in, meanwhile
-from support.site import free_port, running
+from support.site import edited, free_port, running
 from support.snapshots import add_snapshot, body, judge_row
 from tiewise.geo.areas import Areas
 from tiewise.study.create import create_study
@@ -158,7 +158,8 @@ def test_every_page_is_accessible_and_fits(watch, site, looks):
     page = watch(viewport=looks)
     share = site.researcher_store.make_token(TokenPurpose.SHARE, label="council")
     pages = (
-        "/watch", "/watch/items", "/watch/items?by=name", "/watch/judges", "/watch/history",
+        "/watch", "/watch/items", "/watch/items?by=name", "/watch/items/0", "/watch/judges",
+        "/watch/history",
         "/watch/run", "/watch/trail", "/watch/erase", "/watch/password", f"/shared/{share}",
         "/sign-in",
     )  # fmt: skip
@@ -166,6 +167,36 @@ def test_every_page_is_accessible_and_fits(watch, site, looks):
         page.goto(site.url + path)
         assert violations(page) == [], path
         assert not is_wide(page), path
+
+
+@pytest.mark.slow
+def test_the_shares_of_graded_answers_are_accessible_and_fit(site, sit):
+    study = edited(site.study, {"grades = 0": "grades = 4", "ties = true": "ties = false"})
+    grades = [
+        {"answer": side, "grade": grade, "count": 5}
+        for side, grade in (("left", 2), ("left", 1), ("right", 1), ("right", 2))
+    ]
+    cuts = [{"median": cut, "low": cut, "high": cut} for cut in (0.0, 1.0)]
+    share = [[0.2, 0.5], [0.3, 0.3], [0.3, 0.15], [0.2, 0.05]]
+    curves = {"gap": [0.0, 2.0], "share": share}
+    site.picture(1, tie=None, tie_curve=None, grades=grades, cuts=cuts, grade_curves=curves)
+    who = site.researcher_store.researcher("Ada") or site.researcher_store.add_researcher("Ada")
+    with served(study) as url:
+        for size in (PHONE, DESK):
+            page = sit(viewport=size)
+            secret = site.researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=who, by=who)
+            page.goto(f"{url}/sign-in/{secret}")
+            page.get_by_role("button", name="Sign in").click()
+            page.goto(f"{url}/watch")
+            names = page.locator(".shares li").all_inner_texts()
+            assert [name.strip() for name in names] == [
+                "Much more: the lower one", "More: the lower one", "More", "Much more",
+            ]  # fmt: skip
+            assert (
+                "Cut between these answers: 1.00" in page.locator("[data-part=ties]").inner_text()
+            )
+            assert violations(page) == []
+            assert not is_wide(page)
 
 
 @pytest.mark.slow
@@ -308,12 +339,13 @@ def test_a_tap_tells_of_an_area_and_a_switch_shows_the_other_map(watch, site):
     expect(page.locator("[data-details]")).to_contain_text("sd 0.25")
 
 
+@pytest.mark.slow
 def test_keys_reach_the_figures_of_an_area(watch, site):
     page = watch()
     page.locator("[data-part=ranked] a").first.focus()
     expect(page.locator("[data-details]")).to_contain_text(site.study.items[site.ids[0]].name)
     page.keyboard.press("Enter")
-    expect(page.locator("tr:target")).to_contain_text(site.study.items[site.ids[0]].name)
+    expect(page.locator("h1")).to_contain_text(site.study.items[site.ids[0]].name)
 
 
 # The past.
@@ -337,6 +369,31 @@ def test_the_past_is_replayed_on_the_map_and_in_the_list(watch, site):
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
+@pytest.mark.slow
+def test_the_replay_is_on_the_scale_of_the_study(watch, site):
+    """Moments from before it had one, too: an Elo rating is a straight line of quality."""
+    mean = np.array([2.0, *(-0.02 * k for k in range(1, 12))])
+    facts = {"name": "elo", "title": "Elo rating", "digits": 0, "signed": False, "middle": 1500,
+             "line": [1500, 100], "limits": None, "meaning": ["1500 is the average."]}  # fmt: skip
+    scores = zip(("score", "score_low", "score_high"), (0, -50, 50), strict=True)
+    site.picture(
+        0, comparisons=40, scale=facts, score_sd=[25.0] * 12,
+        **{name: (1500 + 100 * mean + by).tolist() for name, by in scores},
+    )  # fmt: skip
+    page = watch("/watch/history")
+    first, panel = page.locator("[data-list] tbody tr").first, page.locator("[data-details]")
+    expect(first).to_contain_text("1650 to 1750")
+    page.locator("[data-map=quality] [data-k='0']").click()
+    expect(panel).to_contain_text("Elo rating1700")
+    page.get_by_role("slider").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("[data-when]")).to_contain_text("20 judgements")
+    expect(first).to_contain_text("1651 to 1749")  # twice the standard deviation to both sides
+    assert fills(page)["0"] == "rgb(103,0,31)"
+    expect(panel).to_contain_text("sd 25")
+
+
+@pytest.mark.slow
 def test_moments_that_were_too_early_are_muted_in_a_replay(watch, site):
     """Ten judgements for twelve wards, three of them not compared; then enough of all."""
     site.picture(5, comparisons=10, never=(2, 7, 9))
@@ -384,6 +441,7 @@ def test_an_open_page_follows_what_is_compared(watch, site):
     assert hatched(page) == ["4", "6"]
 
 
+@pytest.mark.slow
 def test_without_scripts_everything_is_there_to_read(watch, site):
     page = watch(java_script_enabled=False)
     expect(page.locator(".age")).to_contain_text("From 20 judgements")

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -67,7 +68,8 @@ def kill_all(server: subprocess.Popen[str]) -> None:
     """As when the power goes: the site, its workers and the backup that is under way, at once."""
     everybody = [server.pid, *descendants(server.pid)]
     for process in everybody:
-        os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # a backup may end by itself at this very moment
+            os.kill(process, signal.SIGKILL)
     server.wait(30)
 
 

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from scipy.stats import chisquare
 
+from support.everyday import thorough
 from support.form_browser import Reader, Visitor
 from support.site import free_port, running
 from tiewise.errors import InputError
@@ -202,6 +203,7 @@ def test_a_server_greets_answers_and_stops_when_told(study):
     assert "Traceback" not in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "trusted"), [((), False), (("--behind-proxy",), True)])
 def test_a_proxy_is_believed_only_where_one_is_spoken_of(study, options, trusted):
     with running(study.folder, *options) as (url, _):
@@ -218,7 +220,7 @@ def join(client: httpx2.Client) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("database", thorough(["sqlite", "postgresql"], "sqlite"))
 def test_several_workers_offer_uniform_pairs_and_sides(study, database, request):
     """Twelve ordered pairs, 600 judges, four workers that started side by side."""
     options = ["--workers", "4", "--sign-ups", "1000"]

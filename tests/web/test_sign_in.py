@@ -21,10 +21,11 @@ from tiewise.web.security import SECURITY_HEADERS, RateLimit, RateLimits
 
 PASSWORD = "correct horse"
 OWN = {
-    "/", "/begin", "/groups", "/pair", "/answer", "/undo", "/thanks", "/link", "/j/{secret}",
+    "/", "/begin", "/groups", "/pair", "/answer", "/undo", "/why", "/feedback", "/thanks", "/link",
+    "/j/{secret}",
     "/leave", "/resume", "/sign-out", "/withdraw", "/withdrawn", "/support", "/privacy",
-    "/map.svg", "/image/{item:path}", "/static/{name}", "/health", "/health/live",
-    "/health/ready", "/api/v1/openapi.json",
+    "/logo", "/map", "/map.svg", "/image/{item:path}", "/file/{name}", "/static/{name}", "/health",
+    "/health/live", "/health/ready", "/api/v1/openapi.json",
 }  # fmt: skip
 """The judges' own, and what anybody may read; tests/web/test_access.py has the files of items."""
 
@@ -272,6 +273,7 @@ def test_a_judge_is_no_researcher_and_the_other_way_round(app):
     ("target", "led"),
     [
         ("/watch/run", "/watch/run"), ("/watch/items?by=rank", "/watch/items?by=rank"),
+        ("/watch/items/12?page=2", "/watch/items/12?page=2"),
         ("//evil.example", "/watch"), ("https://evil.example", "/watch"),
         ("/watch//evil", "/watch"),
         ("/watch/../leave", "/watch"), ("/leave", "/watch"), ("", "/watch"),
@@ -286,7 +288,7 @@ def test_signing_in_leads_nowhere_else(target, led):
 
 
 def filled(path: str) -> str:
-    gaps = {"{secret}": "0" * 32, "{name}": "export.zip", "{item:path}": "a"}
+    gaps = {"{secret}": "0" * 32, "{name}": "export.zip", "{item:path}": "a", "{number}": "0"}
     for gap, value in gaps.items():
         path = path.replace(gap, value)
     assert "{" not in path
@@ -362,6 +364,7 @@ def test_the_walk_would_notice_an_open_door(app):
         and not is_refused(who.client.get(filled(path), follow_redirects=False))
     ]  # fmt: skip
     assert {"/watch", "/watch/run", "/watch/trail", "/watch/download/{name}"} <= set(opened)
+    assert "/watch/items/{number}" in opened
 
 
 def test_every_form_of_a_researcher_wants_a_token(app):

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import re
 import string
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from tiewise.study.settings import LANGUAGES
 from tiewise.study.signup import SignUpFault
+from tiewise.study.words.languages import LANGUAGES
 from tiewise.web.app import PROBLEMS
-from tiewise.web.rendering import contact, language, paragraphs, preferred
+from tiewise.web.rendering import contact, paragraphs
+from tiewise.web.words.check import file_problems
+from tiewise.web.words.language import language, preferred
 
 WEB = Path(__file__).parents[2] / "src" / "tiewise" / "web"
 PAGES = WEB / "templates" / "judge"
@@ -29,6 +32,10 @@ COMPOSED = {
     *(f"fault.{why}" for why in ("consent", "missing", "choice", "number", "long", "code")),
     *(f"{table}{one}" for table in ("answers.", "pair.key_")
       for one in ("left", "right", "tie", "skip")),
+    *(f"answers.more_{strength}_of_{levels}" for levels in (2, 3)
+      for strength in range(1, levels + 1)),
+    "pair.key_grade",
+    *(f"about.{key}" for key in ("organisation", "ethics", "contact")),
 }  # fmt: skip
 
 
@@ -54,30 +61,103 @@ def gaps(text: str) -> set[str]:
 
 
 def test_there_is_something_to_compare():
-    assert {"en", "ar"} <= set(LANGUAGES)
+    assert {"en", "ar", "fr", "es"} == set(LANGUAGES)
+    assert {path.stem for path in (WEB / "words").glob("*.toml")} == set(LANGUAGES)
     assert len(TEMPLATES) > 10
     assert len(used_keys()) > 100
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_a_language_has_every_word_that_is_said_and_no_other(code):
-    assert set(language(code).words) == used_keys()
+    assert {".".join(key.split(".")[:2]) for key in language(code).words} == used_keys()
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_words_have_the_same_gaps_in_every_language(code):
+    """Forms for small numbers may do without the number: "a day"."""
     english = language("en").words
-    words = language(code).words
-    assert {key: gaps(text) for key, text in words.items()} == {
-        key: gaps(text) for key, text in english.items()
-    }
+    for key, text in language(code).words.items():
+        of = english.get(".".join((*key.split(".")[:2], "other"))) or english[key]
+        small = key.endswith((".zero", ".one", ".two"))
+        assert gaps(text) == gaps(of) or (small and gaps(text) == gaps(of) - {"count"}), key
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_the_check_finds_nothing_in_the_languages_that_we_ship(code):
+    tables = tomllib.loads((WEB / "words" / f"{code}.toml").read_text(encoding="utf-8"))
+    assert file_problems(code, tables) == []
+
+
+@pytest.mark.parametrize("code", ["ar", "fr", "es"])
+def test_a_language_says_itself_that_no_native_speaker_has_read_it(code):
+    assert language(code).unread
+    assert "read_by_native_speaker = false" in (WEB / "words" / f"{code}.toml").read_text("utf-8")
+    assert not language("en").unread
+
+
+@pytest.mark.parametrize("code", ["ar", "fr", "es"])
+def test_hardly_a_text_is_left_in_english(code):
+    """Marks of sides, keys and numbers in brackets are the same in several languages."""
+    english = language("en").words
+    same = {key for key, text in language(code).words.items() if english.get(key) == text}
+    assert same <= {
+        "groups.size", "pair.mark_left", "pair.mark_right", "pair.key_grade", "pair.key_undo",
+        "pair.key_leave", "reading.key_sizes", "reading.key_pages", "reading.key_panes",
+    }  # fmt: skip
+
+
+def test_french_has_its_spaces_where_lines_must_not_break():
+    """Narrow before ; ? ! and whole before : and inside « », as French printers do it."""
+    for key, text in language("fr").words.items():
+        assert not re.search("(?<!\u202f)[;?!]", text), key
+        assert not re.search("(?<!\u00a0)[:»]|«(?!\u00a0)", text), key
+        assert not re.search("['\"]|“|”", text), key
+
+
+def test_spanish_opens_its_questions_and_has_no_space_before_signs():
+    for key, text in language("es").words.items():
+        assert text.count("?") == text.count("¿"), key
+        assert not re.search(r"\s[:;?!»]|«\s", text), key
+        assert not re.search("['\"]|“|”", text), key
+
+
+@pytest.mark.parametrize(
+    ("code", "familiar"),
+    [("fr", r"\b(tu|toi|ton|ta|tes)\b"), ("es", r"\b(tú|ti|tu|tus|contigo|vosotros|puedes)\b")],
+)
+def test_judges_are_addressed_formally(code, familiar):
+    for key, text in language(code).words.items():
+        assert not re.search(familiar, text, re.IGNORECASE), key
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "written"),
+    [
+        ("en", 999, "999"), ("en", 12345, "12,345"), ("fr", 1234, "1\u202f234"),
+        ("es", 1234, "1234"), ("es", 12345, "12\u202f345"), ("ar", 12345, "12,345"),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_the_language_does(code, number, written):
+    assert written in language(code).translate("thanks.made", made=number)
+
+
+@pytest.mark.parametrize(
+    ("code", "day", "written"),
+    [
+        ("en", 1, "1 day."), ("en", 90, "90 days."), ("fr", 0, "0 jour."), ("fr", 2, "2 jours."),
+        ("es", 1, "1 día."), ("ar", 1, "يومًا واحدًا."), ("ar", 2, "يومين."), ("ar", 7, "7 أيام."),
+        ("ar", 90, "90 يومًا."), ("ar", 100, "100 يوم."),
+    ],
+)  # fmt: skip
+def test_a_text_takes_the_form_of_its_number(code, day, written):
+    assert written in language(code).translate("privacy.cookie_text", count=day)
 
 
 def test_arabic_is_written_in_arabic():
     """But for names of keys and gaps."""
     for key, text in language("ar").words.items():
         plain = re.sub(r"\{\w+\}|Esc", "", text)
-        if not key.startswith("pair.key_"):
+        if not key.startswith(("pair.key_", "reading.key_")):
             assert not re.search("[A-Za-z]", plain), key
             assert re.search("[\u0621-\u064a]", plain) or key == "groups.size", key
     assert language("ar").direction == "rtl"
@@ -85,7 +165,7 @@ def test_arabic_is_written_in_arabic():
 
 @pytest.mark.parametrize("name", sorted(TEMPLATES))
 def test_a_template_has_no_words_of_its_own(name):
-    page = TEMPLATES[name].replace("{% block kind %}judging{% endblock %}", "")  # a class
+    page = re.sub(r"\{% block kind %\}.*?\{% endblock %\}", "", TEMPLATES[name])  # a class
     text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", "", page, flags=re.S)
     shown = re.sub(r"<[^>]*>", "", text)
     assert not re.search(r"\w", shown), shown.split()
@@ -125,3 +205,9 @@ def test_what_a_tap_on_a_contact_does(text, href):
 
 def test_the_first_language_is_spoken_where_none_fits():
     assert preferred("xx", ["ar", "en"]) == "ar"
+
+
+def test_a_language_is_told_by_its_whole_code():
+    """Filipino is not Finnish, and French of Canada is French."""
+    assert preferred("fil,fr;q=0.5", ["fi", "fr"]) == "fr"
+    assert preferred("fr-CA,en;q=0.5", ["en", "fr"]) == "fr"

@@ -362,6 +362,7 @@ def test_written_files_are_read_back_alike(load, name, tmp_path):
     assert "GPL-3" in (folder / "ABOUT.txt").read_text()
 
 
+@pytest.mark.slow
 @needs_studies
 def test_a_real_map_survives_the_journey_through_r(tmp_path):
     """The 452 polygons of Dar es Salaam, put into R's shape and read again, are the same."""

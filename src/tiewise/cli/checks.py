@@ -35,8 +35,8 @@ LEAVE_OUT = click.option(
 )  # fmt: skip
 FIT_OPTIONS = (
     "areas", "id_", "edges", "names", "matrix", "priors", "prior", "reach", "share", "variance",
-    "variance_prior", "tie_prior", "ties", "first", "second", "chosen", "tie_column", "judge",
-    "drop_invalid", "database",
+    "variance_prior", "tie_prior", "ties", "first", "second", "chosen", "tie_column", "grade",
+    "grades", "judge", "question_id", "drop_invalid", "database",
 )  # fmt: skip
 
 

@@ -24,17 +24,23 @@ from tiewise.cli.options import (
     words,
 )  # fmt: skip
 from tiewise.cli.study import DATABASE, is_study, to_fit
-from tiewise.cli.term_options import terms, with_terms
+from tiewise.cli.term_options import CommandWithTerms, terms, with_terms
 from tiewise.engines import ENGINES
 from tiewise.errors import InputError
 
 
-@click.command()
+@click.command(cls=CommandWithTerms)
 @click.argument("file")
 @ITEM_FILES
 @COLUMNS
 @MODEL
 @with_terms
+@click.option("--anchors", help="table of item, value and sd: qualities known from elsewhere")
+@click.option(
+    "--anchor-slope",
+    help="units of the anchors' values that a logit is: a number, or learned; default: 1",
+)
+@click.option("--link", help="results of an earlier study: what its answers say of shared items")
 @click.option("--engine", type=click.Choice(list(ENGINES)), default="transport", show_default=True)
 @click.option(
     "--draws",
@@ -80,12 +86,15 @@ def fit(file: str, **options: Any) -> None:
             engine=engine(options["engine"], options["draws"]),
             rng=options["seed"],
             ess=0 if options["ess"] is None and options["draws"] else options["ess"],
-            wording=Wording(top=options["top"], source=Path(file).name, **words(options)),
+            wording=Wording(top=options["top"], source=Path(file).name, **_fit_words(options)),
             columns=columns(options),
             report=not options["no_report"],
             png=options["png"],
             record=not options["no_record"],
             robust=options["robust"],
+            anchors=options["anchors"],
+            anchor_slope=options["anchor_slope"],
+            link=options["link"],
             force=options["force"],
             progress=progress,
             prior=options["prior"],
@@ -100,6 +109,11 @@ def fit(file: str, **options: Any) -> None:
         from tiewise.report.terminal import print_results
 
         print_results(results)
+
+
+def _fit_words(options: dict[str, Any]) -> dict[str, Any]:
+    """The study's words; with anchors, estimates are on their scale unless another is named."""
+    return ({"scale": "anchored"} if options["anchors"] else {}) | words(options)
 
 
 @click.command()

@@ -12,7 +12,18 @@ from typing import Any
 
 import click
 
-from tiewise.cli import backups, checks, data, experiment, fit, plan, researchers, study
+from tiewise.cli import (
+    backups,
+    checks,
+    data,
+    demo,
+    experiment,
+    fit,
+    plan,
+    researchers,
+    study,
+    words,
+)
 from tiewise.errors import InputError, InputWarning
 
 LONGEST_LINE = 2_000
@@ -124,7 +135,7 @@ def main() -> None:
     """Comparative judgement with ties: from paired comparisons to qualities and uncertainty."""
 
 
-for _group in (fit, data, study, backups, researchers, plan, experiment, checks):
+for _group in (demo, fit, data, study, words, backups, researchers, plan, experiment, checks):
     for _command in _group.COMMANDS:
         main.add_command(_command)
 

@@ -13,6 +13,7 @@ import click
 from tiewise.engines import engine_class
 from tiewise.errors import InputError
 from tiewise.model import PRIOR_SET_NAMES, QUALITY_PRIORS
+from tiewise.posterior.scales import SCALES
 from tiewise.text import some_names
 
 if TYPE_CHECKING:
@@ -52,17 +53,37 @@ ITEM_FILES = combine(
     click.option("--matrix", help="table with the matrix of a covariance or precision prior"),
 )
 
+QUESTION_ID = click.option(
+    "--question-id", metavar="ID",
+    help="of a study that asks several questions: the one whose answers are meant",
+)  # fmt: skip
+
 DROP_INVALID = click.option(
     "--drop-invalid", is_flag=True,
     help="leave out, and count, rows that are no pair: an item with itself, or a missing one",
 )  # fmt: skip
+
+GRADES = combine(
+    click.option(
+        "--grade",
+        help="column with graded answers: whole numbers that favour the first item, or the words "
+        "of --grades; beside a chosen item, how strongly it was chosen (1 to 3)",
+    ),
+    click.option(
+        "--grades",
+        help="those words in their order, all for the first item first: "
+        "'much more,more,equal,less,much less'",
+    ),
+)
 
 COLUMNS = combine(
     click.option("--first", help="column with the first item, where the format is not known"),
     click.option("--second", help="column with the second item"),
     click.option("--chosen", help="column with the id of the chosen item"),
     click.option("--tie", "tie_column", help="column that flags ties (1/0, yes/no)"),
+    GRADES,
     click.option("--judge", help="column with the judge"),
+    QUESTION_ID,
     DROP_INVALID,
 )
 
@@ -108,6 +129,12 @@ WORDS = combine(
     click.option("--higher", help="what a high quality means, such as 'higher risk'"),
     click.option("--lower", help="what a low quality means, such as 'lower risk'"),
     click.option("--noun", help="what an item is called: 'ward', or 'city/cities'"),
+    click.option(
+        "--scale",
+        type=click.Choice(list(SCALES)),
+        help="the scale of estimates: logits (default), Elo ratings, the percentage of the other "
+        "items that an item would be chosen over, or that of --anchors (default with them)",
+    ),
 )
 
 
@@ -166,15 +193,23 @@ def _echo_map_notes(context: ItemContext) -> None:
 
 def words(options: dict[str, Any]) -> dict[str, Any]:
     """The study's own words among the options."""
-    texts = {key: options[key] for key in ("question", "higher", "lower", "noun")}
+    texts = {key: options[key] for key in ("question", "higher", "lower", "noun", "scale")}
     return {key: text for key, text in texts.items() if text}
 
 
 def columns(options: dict[str, Any]) -> dict[str, Any]:
     """How the options say that the file is read: its columns, and rows that are no pair."""
-    named = {key: options[key] for key in ("first", "second", "chosen", "judge")}
+    named = {key: options[key] for key in ("first", "second", "chosen", "judge", "question_id")}
     named |= {"tie": options["tie_column"], "drop_invalid": options["drop_invalid"] or None}
-    return {key: value for key, value in named.items() if value is not None}
+    return grade_columns(options) | {k: value for k, value in named.items() if value is not None}
+
+
+def grade_columns(options: dict[str, Any]) -> dict[str, Any]:
+    """The column of graded answers, and its words in their order."""
+    named = {"grade": options["grade"]} if options["grade"] is not None else {}
+    if options["grades"] is not None:
+        named["grades"] = tuple(word.strip() for word in options["grades"].split(","))
+    return named
 
 
 def scalar_priors(options: dict[str, Any]) -> dict[str, Any]:

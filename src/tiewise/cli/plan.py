@@ -10,13 +10,16 @@ import click
 
 from tiewise.cli.options import (
     DROP_INVALID,
+    GRADES,
     MAP,
     POSITIVE,
     PRIORS,
+    QUESTION_ID,
+    grade_columns,
     progress_bar,
     read_context,
 )
-from tiewise.cli.study import DATABASE, is_study, opened
+from tiewise.cli.study import DATABASE, chosen_question, is_study, opened
 from tiewise.errors import InputError
 from tiewise.pairing import POLICIES
 
@@ -42,15 +45,33 @@ SPREAD_HELP = (
     "--from", "source", metavar="DIR_OR_FILE",
     help="a study that runs, or a file of its judgements: how many more does it need?",
 )  # fmt: skip
+@QUESTION_ID
+@GRADES
 @DROP_INVALID
 @click.option("--judges", type=int, help="how many judges there will be")
 @click.option("--per-judge", type=int, help="comparisons that each of them makes")
 @click.option("--knows", type=int, help="of how many groups a judge knows the items; default: all")
 @click.option("--tie-tendency", type=float, help="threshold δ; 0: no ties  [default: 0.5]")
 @click.option("--ties", type=float, help="instead: share of random pairs that are called equal")
+@click.option(
+    "--answers",
+    type=click.IntRange(2, 7),
+    help="how many answers judges choose from: 5 for much more, more, about equal, less, much "
+    "less; an even number has no “about equal”  [default: 3, or 2 without ties]",
+)
+@click.option(
+    "--cut-step",
+    type=POSITIVE,
+    help="how much more “much more” is than “more”, in units of quality  [default: 1.25]",
+)
 @click.option("--spread", type=POSITIVE, help=SPREAD_HELP.format(*BETTER))
 @PRIORS
 @click.option("--policy", type=click.Choice(tuple(POLICIES)), help="which pairs are shown")
+@click.option("--anchors", help="table of item, value and sd: qualities known from elsewhere")
+@click.option(
+    "--anchor-limit", type=click.IntRange(1),
+    help="how often the policy reference shows each anchor  [default: 100]",
+)  # fmt: skip
 @click.option("--skip", type=float, help="share of pairs that are skipped  [default: 0]")
 @click.option("--reliability", type=float, help="how reliable it is to be  [default: 0.8]")
 @click.option("--top", type=int, help="k of 'top k'  [default: 5]")
@@ -123,25 +144,75 @@ def _read_design(options: dict[str, Any]) -> tuple[StudyDesign, float]:
     }  # fmt: skip
     if options["priors"] is not None:
         values["prior_set"] = options["priors"]
+    values |= _anchors(options)
     _refuse_from(options)
     spread = SPREAD if options["spread"] is None else options["spread"]
     reliability = values.pop("reliability", 0.8)
     design = StudyDesign(
         items=known.items, graph=known.context.graph, groups=known.groups, before=known.before,
         spread=spread, tie=_tie(options, known, spread), skip=options["skip"] or 0.0,
-        top=options["top"], **{key: values[key] for key in values if key != "ties"},
+        top=options["top"], **_levels(options, known.before),
+        **{key: values[key] for key in values if key != "ties"},
     )  # fmt: skip
     return design, reliability
 
 
+def _anchors(options: dict[str, Any]) -> dict[str, Any]:
+    """Anchors that were named, and how often each is shown; "none" leaves those of a study out."""
+    from tiewise.model.anchors.anchors import Anchors
+    from tiewise.study.toml.anchors import NO_ANCHORS
+
+    named: dict[str, Any] = {}
+    if options["anchors"] is not None:
+        none = options["anchors"] == NO_ANCHORS
+        named["anchors"] = None if none else Anchors.read(options["anchors"])
+    if options["anchor_limit"] is not None:
+        named["anchor_limit"] = options["anchor_limit"]
+    return named
+
+
 def _refuse_from(options: dict[str, Any]) -> None:
-    if options["source"] is None:
+    source = options["source"]
+    for option in ("grade", "grades"):
+        if options[option] is not None and (source is None or is_study(source)):
+            raise InputError(
+                f"--{option} is of a file of judgements; name it with --from, or leave it out"
+            )
+    if source is None:
         return
-    for option in ("spread", "tie_tendency", "ties"):
+    for option in ("spread", "tie_tendency", "ties", "answers", "cut_step"):
         if options[option] is not None:
             raise InputError(
                 f"--{option.replace('_', '-')} is learnt from the judgements given with --from; "
                 "leave it out"
+            )
+
+
+def _levels(options: dict[str, Any], before: Counts | None) -> dict[str, Any]:
+    """The strengths with which an item is chosen, and how far their cuts lie apart."""
+    if before is not None:
+        return {"levels": before.levels}
+    levels = (options["answers"] or 3) // 2
+    if options["cut_step"] is None:
+        return {"levels": levels}
+    if levels == 1:
+        raise InputError("--cut-step is of graded answers; say how many with --answers 4 to 7")
+    return {"levels": levels, "step": options["cut_step"]}
+
+
+def _refuse_ties(options: dict[str, Any]) -> None:
+    """Refuse ties beside an even number of answers, and none beside an odd one."""
+    number = options["answers"]
+    if number is None:
+        return
+    for option in ("tie_tendency", "ties"):
+        value = options[option]
+        if value is not None and bool(value) != bool(number % 2):
+            flag = f"--{option.replace('_', '-')} {value:g}"
+            has = "has" if number % 2 else "has no"
+            raise InputError(
+                f"{flag} and --answers {number} contradict each other: a scale of {number} {has} "
+                "“about equal” in the middle; leave one of them out"
             )
 
 
@@ -152,12 +223,15 @@ def _tie(options: dict[str, Any], known: _Items, spread: float) -> float:
 
     if options["tie_tendency"] is not None and options["ties"] is not None:
         raise InputError("--tie-tendency and --ties say the same thing; leave one of them out")
+    _refuse_ties(options)
     if options["ties"] is not None:
         graph = known.context.graph
         prior = Independent(known.items) if graph is None else Network(graph)
         return tie_for_share(options["ties"], prior, len(known.items), spread)
     if options["tie_tendency"] is not None:
         return float(options["tie_tendency"])
+    if options["answers"] is not None:
+        return TIE if options["answers"] % 2 else 0.0
     return TIE if known.defaults.get("ties", True) else 0.0
 
 
@@ -177,7 +251,7 @@ def _read_items(options: dict[str, Any]) -> _Items:
     if source is not None and is_study(source):
         return _read_study(source, options)
     context = read_context(options | {"names": None, "matrix": None})
-    before = None if source is None else _counts(source, drop_invalid=options["drop_invalid"])
+    before = None if source is None else _counts(source, options)
     if options["items"] is not None:
         items = tuple(str(k + 1) for k in range(options["items"]))
     else:
@@ -186,10 +260,13 @@ def _read_items(options: dict[str, Any]) -> _Items:
     return _Items(items, context, groups, before, _default_ties(before))
 
 
-def _counts(path: str, *, drop_invalid: bool) -> Counts:
+def _counts(path: str, options: dict[str, Any]) -> Counts:
     from tiewise.data.comparisons import read_comparisons
 
-    comparisons = read_comparisons(path, drop_invalid=drop_invalid)
+    read = grade_columns(options)
+    comparisons = read_comparisons(
+        path, drop_invalid=options["drop_invalid"], question_id=options["question_id"], **read
+    )
     if comparisons.left_out:
         click.echo(f"{path}: {comparisons.left_out_note}", err=True)
     return comparisons.counts().pooled()
@@ -201,20 +278,26 @@ def _default_ties(before: Counts | None) -> dict[str, Any]:
 
 def _read_study(folder: str, options: dict[str, Any]) -> _Items:
     """A study that runs: its items, map, judgements, and what its settings ask for."""
+    from tiewise.model.anchors.anchors import Anchors
     from tiewise.study.export import comparisons
 
     if options["areas"] or options["edges"]:
         raise InputError(f"{folder} has a map of its own, if any; leave --areas and --edges out")
     with opened(folder, options["database"]) as (study, store):
-        judgements, priors = comparisons(store), study.priors(store)
+        study = chosen_question(study, options)
+        judgements = comparisons(store, levels=study.scale.levels, question=study.question_id)
+        priors = study.priors(store)
     recipe, settings = study.fit_inputs(), study.settings
     map_file = {"areas": str(recipe.areas), "id_": recipe.id} if recipe.areas else {}
     context = read_context(options | map_file | {"names": None, "matrix": None})
     items = context.items or tuple(study.items)
     groups = tuple(study.items[item].group if item in study.items else "" for item in items)
+    table = recipe.anchor_table(items)
     defaults = {
         "per_judge": settings.study.target, "policy": settings.pairing.policy,
         "reliability": settings.study.reliability, "ties": recipe.ties, "prior_set": priors,
+        "anchors": None if table is None else Anchors.read(table),
+        "anchor_limit": settings.pairing.anchor_limit,
     }  # fmt: skip
     counts = judgements.counts().pooled()
     return _Items(items, context, groups if study.groups else None, counts, defaults)

@@ -7,26 +7,58 @@ from typing import Any
 
 import click
 
+from tiewise.model import BY_GROUP
+
 Command = Callable[..., Any]
+
+PLAIN = "yes"
+"""The value of a flag that stands alone."""
+
+
+def _is_set(ctx: click.Context, parameter: click.Parameter, value: str | None) -> bool | str:
+    """What `TermOptions` takes: True for the flag alone."""
+    return True if value == PLAIN else value or False
+
+
+def _of_groups(name: str, words: str) -> Command:
+    """A flag that may have the value by-group."""
+    kind, words = click.Choice([PLAIN, BY_GROUP]), f"{words}; {BY_GROUP}: groups differ in it"
+    return click.option(name, type=kind, metavar=f"[{BY_GROUP}]", callback=_is_set, help=words)
+
 
 OPTIONS = (
     click.option(
         "--formula", help="what may explain quality, such as 'deprivation + log(population)'"
     ),
     click.option("--covariates", help="table of items for --formula; default: columns of the map"),
-    click.option("--order", is_flag=True, help="let the first of a pair have an advantage"),
-    click.option("--advantage", help="column of numbers: what favours the first of a pair"),
+    _of_groups("--order", "let the first of a pair have an advantage"),
+    click.option(
+        "--advantage", help="column of numbers, or formula of several: what favours the first"
+    ),
     click.option("--judge-groups", help="column with groups of judges whose views to compare"),
     click.option("--judges", help="table of judges in which to find --judge-groups"),
     click.option("--waves", help="second file, or a column that says which wave: what changed"),
-    click.option("--sharpness", is_flag=True, help="let careless judges weigh less"),
-    click.option("--thresholds", is_flag=True, help="let judges differ in how readily they tie"),
+    click.option("--by", help="column, such as language: a leaderboard for each of its values"),
+    _of_groups("--sharpness", "let careless judges weigh less"),
+    _of_groups("--thresholds", "let judges differ in how readily they tie"),
 )
 
 NAMES = (
-    "covariates", "formula", "order", "advantage", "judge_groups", "judges", "waves", "sharpness",
-    "thresholds",
+    "covariates", "formula", "order", "advantage", "judge_groups", "judges", "waves", "by",
+    "sharpness", "thresholds",
 )  # fmt: skip
+FLAGS = ("--order", "--sharpness", "--thresholds")
+
+
+class CommandWithTerms(click.Command):
+    """A command with terms, whose flags may stand before any other word."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; a flag that `by-group` does not follow stands alone."""
+        end = args.index("--") if "--" in args else len(args)
+        alone = [k for k in range(end) if args[k] in FLAGS and args[k + 1 : k + 2] != [BY_GROUP]]
+        words = [f"{word}={PLAIN}" if k in alone else word for k, word in enumerate(args)]
+        return super().parse_args(ctx, words)
 
 
 def with_terms(command: Command) -> Command:

@@ -17,7 +17,8 @@ from tiewise.posterior.large.groups import (
 )
 from tiewise.posterior.large.watched import CONFIDENT as CONFIDENT
 from tiewise.posterior.prior_sensitivity import power_weights, sensitivities
-from tiewise.posterior.summaries import BATCH
+from tiewise.posterior.scales.anchored import SD_BY_ANCHORS
+from tiewise.posterior.summaries import BATCH, FEW_ITEMS
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -30,13 +31,16 @@ class Claim(NamedTuple):
     the average, as a share of its prior one at the spread that the answers suggest: near 1 the
     answers said nothing about it. `prior_sensitivity` is how far the difference between the named
     and the average, in units of the spread of all, moves with the priors of the scales
-    (power-scaling; NaN where not computed).
+    (power-scaling; NaN where not computed). `anchor_share`, of a fit with anchors or a link, is the
+    posterior standard deviation as a share of that with these and no answer, of the named or of all
+    items, whichever is less: near 1 it is they that say it, and not the answers. NaN without any.
     """
 
     named: Mask
     prior_share: float
     reliability: float
     prior_sensitivity: float
+    anchor_share: float = np.nan
 
 
 def leading_claim(tree: DataTree, top: int) -> Claim:
@@ -55,7 +59,9 @@ def leading_claim(tree: DataTree, top: int) -> Claim:
     batches = (flat[k : k + BATCH] for k in range(0, len(flat), BATCH))
     spread = np.concatenate([batch.std(axis=1) for batch in batches])
     difference = (flat[:, named].mean(axis=1) - flat.mean(axis=1)) / np.where(spread > 0, spread, 1)
-    return Claim(named, prior_share, reliability, _sensitivity(tree, difference))
+    sensitivity = _sensitivity(tree, difference)
+    anchor_share = _anchor_share(tree, variance, named)
+    return Claim(named, prior_share, reliability, sensitivity, anchor_share)
 
 
 def _of_very_many(tree: DataTree, top: int) -> Claim:
@@ -105,7 +111,7 @@ def top_probability(flat: Floats, top: int) -> Floats:
 def _moments(flat: Floats) -> tuple[Floats, Floats]:
     """Means and variances of centred qualities; some items at a time, so that copies are small."""
     level = flat.mean(axis=1, keepdims=True)
-    parts = (flat[:, k : k + BATCH] - level for k in range(0, flat.shape[1], BATCH))
+    parts = (flat[:, k : k + FEW_ITEMS] - level for k in range(0, flat.shape[1], FEW_ITEMS))
     means, variances = zip(*((part.mean(axis=0), part.var(axis=0)) for part in parts), strict=True)
     return np.concatenate(means), np.concatenate(variances)
 
@@ -122,6 +128,18 @@ def _shares(mean: Floats, variance: Floats, named: Mask, draws: int) -> tuple[fl
     if total <= 0:
         return np.nan, 0.0
     return float(np.sqrt(variance[named].mean() / total)), known / total
+
+
+def _anchor_share(tree: DataTree, variance: Floats, named: Mask) -> float:
+    """What answers left open of what anchors, or a link, had left open.
+
+    That a known item is the highest is learnt from answers about the others, too.
+    """
+    if SD_BY_ANCHORS not in tree["constant_data"]:
+        return np.nan
+    before = tree["constant_data"][SD_BY_ANCHORS].to_numpy() ** 2
+    shares = [variance[some].mean() / before[some].mean() for some in (named, slice(None))]
+    return float(np.sqrt(min(shares)))
 
 
 def _sensitivity(tree: DataTree, difference: Floats) -> float:

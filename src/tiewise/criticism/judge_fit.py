@@ -1,10 +1,10 @@
 """Infit and outfit of each judge and each item.
 
-The score of an answer is 1, ½ or 0 for the first of a pair: chosen, tie, not chosen. Its residual
-is the score less its expectation. Infit is the sum of squared residuals over the sum of their
-variances; outfit is the mean of squared residuals, each over its own variance. Without ties these
-are the usual figures of comparative judgement. Above 1 is less predictable than the model expects,
-below 1 more so.
+The score of an answer is 1, ½ or 0 for the first of a pair: chosen, tie, not chosen; of graded
+answers it falls in equal steps, with five of them 1, ¾, ½, ¼ and 0. Its residual is the score
+less its expectation. Infit is the sum of squared residuals over the sum of their variances; outfit
+is the mean of squared residuals, each over its own variance. Without ties these are the usual
+figures of comparative judgement. Above 1 is less predictable than the model expects, below 1 more.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tiewise.posterior.judgement_record import (
     JudgementTable,
     fitted_judgements,
     fitted_judgements_by_stratum,
+    fitted_strata,
 )
 from tiewise.posterior.predictions import (
     PosteriorDraws,
@@ -85,10 +86,10 @@ def judge_fit(
     of each answer, in a model that has any.
     """
     draws = _resample(without, replicates, rng)
-    probability = draws.answer_probabilities(own.left, own.right, stratum)
-    mean, variance = _score_moments(probability.mean(axis=1))
-    answers = np.vstack([own.answer[None, :], replicate_answers(probability, rng)])
-    square = (1 - answers / 2 - mean) ** 2
+    probability, scores = draws.grade_probabilities(own.left, own.right, stratum), draws.scores
+    mean, variance = _score_moments(probability.mean(axis=1), scores)
+    answers = np.vstack([own.grades(draws.levels)[None, :], replicate_answers(probability, rng)])
+    square = (scores[answers] - mean) ** 2
     infit, outfit = square.sum(axis=1) / variance.sum(), (square / variance).mean(axis=1)
     return JudgeFit(
         float(infit[0]), float(outfit[0]),
@@ -105,11 +106,14 @@ def _resample(without: PosteriorWithoutJudge, number: int, rng: Generator) -> Po
     return without.draws.select(which)
 
 
-def _score_moments(probability: Floats) -> tuple[Floats, Floats]:
-    """Mean and variance of the score of an answer, from the probabilities of answers (3, ...)."""
-    mean = probability[0] + probability[1] / 2
-    variance = probability[0] + probability[1] / 4 - mean**2
-    return mean, np.maximum(variance, 1e-9)
+def _score_moments(probability: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of the score of an answer, from the probabilities (grades, ...)."""
+    # The first answer has the score 1.
+    mean, square = (
+        sum((s * p for s, p in zip(own[1:], probability[1:], strict=True)), probability[0])
+        for own in (scores, scores**2)
+    )
+    return mean, np.maximum(square - mean**2, 1e-9)
 
 
 def judge_table(
@@ -129,7 +133,7 @@ def judge_table(
     record = _check_judges(known)
     refuse_unknown_strata(model, record)
     draws = PosteriorDraws.from_tree(tree)
-    gaussian = GaussianPosterior.from_draws(draws.quality, draws.tie)
+    gaussian = GaussianPosterior.from_draws(draws.quality, draws.tie, draws.cuts)
     excluded = np.zeros(len(record.judges), bool)
     rows = judge_statistics(record.judges, record.judgements, gaussian, excluded)
     table = pd.DataFrame(rows).set_index("judge", drop=False)
@@ -215,15 +219,17 @@ def item_fit(tree: DataTree, *, draws: int = ITEM_DRAWS, rng: RNGLike = 1) -> pd
 def _item_misfit(tree: DataTree, items: int, draws: int, rng: Generator) -> tuple[Floats, Floats]:
     """Infit and outfit (draws, 2, items) of the observed answers, and of replicated ones."""
     table = fitted_judgements_by_stratum(tree) if has_strata(tree) else fitted_judgements(tree)
-    stratum = table.judge if has_strata(tree) else None
+    stratum = fitted_strata(tree) if has_strata(tree) else None
     observed: list[Floats] = []
     replicated: list[Floats] = []
-    for part in PosteriorDraws.from_tree(tree, draws).batches(len(table.left)):
-        probability = part.answer_probabilities(table.left, table.right, stratum)
-        mean, variance = _score_moments(probability)
+    whole = PosteriorDraws.from_tree(tree, draws)
+    scores, grade = whole.scores, table.grades(whole.levels)
+    for part in whole.batches(len(table.left)):
+        probability = part.grade_probabilities(table.left, table.right, stratum)
+        mean, variance = _score_moments(probability, scores)
         replicates = replicate_answers(probability, rng)
-        for answer, out in ((table.answer[None, :], observed), (replicates, replicated)):
-            square = (1 - answer / 2 - mean) ** 2
+        for answer, out in ((grade[None, :], observed), (replicates, replicated)):
+            square = (scores[answer] - mean) ** 2
             out.extend(_by_item(table, s, v, items) for s, v in zip(square, variance, strict=True))
     return np.stack(observed), np.stack(replicated)
 

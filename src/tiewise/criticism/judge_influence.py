@@ -22,12 +22,12 @@ from tiewise.criticism.judge_likelihood import (
     judge_log_likelihood,
 )
 from tiewise.data.answers import FIRST, SECOND, TIE
-from tiewise.data.counts import Counts
+from tiewise.data.counts import Counts, Integers
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.fit import TRUSTED_K, fit, make_engine
-from tiewise.posterior.judgement_record import JudgementRecord
-from tiewise.posterior.predictions import PosteriorDraws, refuse_grades
+from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable
+from tiewise.posterior.predictions import PosteriorDraws
 from tiewise.randomness import RNGLike, as_seed_sequence
 
 Floats = NDArray[np.float64]
@@ -59,7 +59,8 @@ def own_answers(record: JudgementRecord, *, ties: bool) -> Iterator[tuple[int, O
 
 def refuse_unknown_strata(model: BradleyTerry, record: JudgementRecord) -> None:
     """Refuse a model with strata whose record does not say to which each judgement belongs."""
-    if len(model.counts.strata) > 1 and record.stratum is None:
+    told_apart = len(model.counts.strata) > 1 or model.counts.facts is not None
+    if told_apart and record.stratum is None:
         raise InputError(
             "these results do not say whose terms a judgement falls under; give the file of "
             "judgements, or fit it again"
@@ -68,7 +69,6 @@ def refuse_unknown_strata(model: BradleyTerry, record: JudgementRecord) -> None:
 
 def posterior_draws(tree: DataTree) -> PosteriorDraws:
     """The draws of a fit, or as many of them as integrals over judges' terms allow."""
-    refuse_grades(tree, "leaving judges out")
     draws = PosteriorDraws.from_tree(tree)
     return PosteriorDraws.from_tree(tree, TERM_DRAWS) if has_own_terms(draws) else draws
 
@@ -137,13 +137,31 @@ def restrict_to_judgements(
 ) -> BradleyTerry:
     """The same model of these compared judgements alone."""
     table, stratum = record.compared.where(rows), record.compared_stratum
-    counts = Counts.of(
-        model.items, table.left, table.right,
-        *(table.answer == code for code in (FIRST, SECOND, TIE)),
-        stratum=None if stratum is None else stratum[rows], strata=model.counts.strata,
-        ordered=model.counts.ordered,
+    own = None if stratum is None else stratum[rows]
+    if model.counts.facts is not None and own is not None:
+        return replace(model, counts=_count_in_rows(model.counts, table, own))
+    counts = table.counts(
+        model.items, model.counts.levels, stratum=own,
+        strata=model.counts.strata, ordered=model.counts.ordered,
     )  # fmt: skip
     return replace(model, counts=counts.without_ties() if model.fixed_tie == 0 else counts)
+
+
+def _count_in_rows(counts: Counts, table: JudgementTable, row: Integers) -> Counts:
+    """Judgements counted in rows that stay as they are, so that a row is the same in every fit.
+
+    Where comparisons have facts, the row of a judgement is its stratum in a record.
+    """
+    size, strengths = len(counts.first), None
+    sides = [table.answer == code for code in (FIRST, SECOND)]
+    first, second, ties = (
+        np.bincount(row[own], minlength=size) for own in (*sides, table.answer == TIE)
+    )
+    if counts.strengths is not None and table.strength is not None:
+        strengths = np.zeros_like(counts.strengths)
+        for k, own in enumerate(sides):
+            np.add.at(strengths, (row[own], k, table.strength[own] - 1), 1)
+    return replace(counts, wins_first=first, wins_second=second, ties=ties, strengths=strengths)
 
 
 def without_terms(model: BradleyTerry) -> BradleyTerry:

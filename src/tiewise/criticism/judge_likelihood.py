@@ -1,9 +1,10 @@
 """The likelihood of all of a judge's answers at each draw, the judge's own terms integrated out.
 
 A judge's sharpness a and threshold δ_j are known from the judge's own answers alone. What the other
-judges say of somebody new is log a ~ N(0, τ²) and log δ_j ~ N(log δ, ω²) at each draw, so the
-likelihood of the answers is an integral over these: by Gauss–Hermite, with nodes where a quadratic
-approximation of the log likelihood puts the mass.
+judges say of somebody new is log a ~ N(0, τ²) and log δ_j ~ N(log δ, ω²) at each draw; for δ stands
+the first cut of graded answers where these have no ties. So the likelihood of the answers is an
+integral over both: by Gauss–Hermite, with nodes where a quadratic approximation of the log
+likelihood puts the mass.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tiewise.errors import InputError
 from tiewise.posterior.judgement_record import JudgementTable
 from tiewise.posterior.predictions import PosteriorDraws, StratumDraws
 
@@ -41,9 +43,18 @@ class OwnAnswers(NamedTuple):
 
 
 def has_own_terms(draws: PosteriorDraws) -> bool:
-    """Whether judges have a sharpness or a threshold of their own."""
+    """Whether judges have a sharpness or a threshold of their own.
+
+    Those of groups have no spread over judges, and are known from the others in the group.
+    """
     terms = draws.terms
-    return terms is not None and (terms.sharpness is not None or terms.threshold is not None)
+    own = terms is not None and (terms.sharpness_sd is not None or terms.threshold_sd is not None)
+    if own and terms is not None and terms.facts is not None:
+        raise InputError(
+            "leaving judges out does not know judges' own terms together with facts of "
+            "comparisons (advantage=); fit without one of them"
+        )
+    return own
 
 
 def judge_log_likelihood(
@@ -79,8 +90,9 @@ def forget_judge(draws: PosteriorDraws, own: OwnAnswers, rng: Generator) -> Post
 
 
 def _sum_of_logs(draws: PosteriorDraws, table: JudgementTable, stratum: Integers) -> Floats:
+    grade = table.grades(draws.levels)
     return np.concatenate([
-        part.log_probability(table.left, table.right, table.answer, stratum).sum(axis=1)
+        part.log_probability(table.left, table.right, grade, stratum).sum(axis=1)
         for part in draws.batches(len(table.left))
     ])  # fmt: skip
 
@@ -98,7 +110,7 @@ def _population(draws: PosteriorDraws, name: str) -> tuple[Floats, Floats]:
     """Mean and standard deviation (draws) of the logarithm of a term over judges."""
     assert draws.terms is not None
     sd = np.maximum(getattr(draws.terms, f"{name}_sd"), MIN_SD)
-    return np.zeros(len(draws)) if name == "sharpness" else np.log(draws.tie), sd
+    return np.zeros(len(draws)) if name == "sharpness" else np.log(draws.first_cut), sd
 
 
 def _at(draws: PosteriorDraws, names: list[str], log_terms: Floats) -> PosteriorDraws:
@@ -158,6 +170,7 @@ def _mean_draw(draws: PosteriorDraws) -> PosteriorDraws:
     return PosteriorDraws(
         draws.quality.mean(axis=0, keepdims=True), draws.tie.mean(keepdims=True),
         replace(terms, **arrays, sharpness_sd=None, threshold_sd=None),
+        None if draws.cuts is None else draws.cuts.mean(axis=0, keepdims=True),
     )  # fmt: skip
 
 

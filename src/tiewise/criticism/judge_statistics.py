@@ -105,7 +105,8 @@ def _agreement(
     if posterior is None or not len(known.judge):
         return Agreement(*np.full((3, size), np.nan))
     rows = known.where(np.argsort(known.judge, kind="stable"))
-    agreement = leave_own_out(posterior, rows.judge, rows.left, rows.right, rows.answer, ~excluded)
+    grade = rows.grades(posterior.levels)
+    agreement = leave_own_out(posterior, rows.judge, rows.left, rows.right, grade, ~excluded)
     number = _per_judge(rows.judge, size)
     counting = (number > 0) & ~excluded
     alone = counting & (counting.sum() == 1)

@@ -16,8 +16,8 @@ from xarray import DataArray, DataTree
 
 from tiewise.data.answers import TIE
 from tiewise.data.counts import Counts
-from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable
-from tiewise.posterior.predictions import PosteriorDraws, refuse_grades
+from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable, grade_counts
+from tiewise.posterior.predictions import PosteriorDraws, has_facts
 
 if TYPE_CHECKING:
     from arviz_stats.utils import ELPDData
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-MAX_DRAWS = 2000
+MAX_DRAWS, MIN_DRAWS, MAX_NUMBERS = 2000, 400, 400_000_000
+"""Draws used: of very many rows fewer, so that there are at most so many of rows by draws."""
 BATCH_ROWS = 500
 """Rows of answers computed together."""
 LOG_WEIGHT_RANGE = float(np.log(3))
@@ -33,7 +34,7 @@ LOG_WEIGHT_RANGE = float(np.log(3))
 
 
 class AnswerRows(NamedTuple):
-    """Distinct pairs with an answer, by its code, and how often each occurs.
+    """Distinct pairs with an answer, by its position on the scale, and how often each occurs.
 
     In an order that does not depend on the model: by pair, answer, then stratum.
     """
@@ -48,16 +49,18 @@ class AnswerRows(NamedTuple):
 def answer_rows(tree: DataTree, *, decided: bool = False) -> AnswerRows:
     """The distinct rows of the fitted judgements, or of the `decided` ones alone."""
     observed = {str(k): v.to_numpy().astype(np.int64) for k, v in tree["observed_data"].items()}
-    number = np.stack([observed[name] for name in ("wins_first", "ties", "wins_second")])
+    number = grade_counts(tree)
+    last = len(number) - 1
     if decided:
-        number[TIE] = 0
+        number[last // 2] = 0
     answer, row = np.nonzero(number)
     first, second = observed["first"][row], observed["second"][row]
     turned = first > second
     low, high = np.minimum(first, second), np.maximum(first, second)
-    ordered_answer = np.where(turned, 2 - answer, answer)
-    order = np.lexsort((turned, observed["stratum"][row], ordered_answer, high, low))
-    columns = (first, second, answer, observed["stratum"][row], number[answer, row])
+    ordered_answer = np.where(turned, last - answer, answer)
+    stratum = row if has_facts(tree) else observed["stratum"][row]
+    order = np.lexsort((turned, stratum, ordered_answer, high, low))
+    columns = (first, second, answer, stratum, number[answer, row])
     return AnswerRows(*(column[order] for column in columns))
 
 
@@ -66,7 +69,10 @@ def data_digest(tree: DataTree, *, decided: bool = False) -> str:
     observed = tree["observed_data"]
     columns = ("first", "second", "wins_first", "wins_second", "ties")
     items = [str(item) for item in tree["constant_data/item"].to_numpy()]
-    counts = Counts.of(items, *(observed[name].to_numpy() for name in columns))
+    counts = Counts.of(
+        items, *(observed[name].to_numpy() for name in columns),
+        strengths=observed["strengths"].to_numpy() if "strengths" in observed else None,
+    )  # fmt: skip
     return (counts.without_ties() if decided else counts).digest()
 
 
@@ -79,9 +85,9 @@ def leave_one_out(tree: DataTree, *, decided: bool = False) -> ELPDData:
     """
     from arviz_stats.utils import ELPDData
 
-    refuse_grades(tree, "leave-one-out")
     rows = answer_rows(tree, decided=decided)
-    draws = PosteriorDraws.from_tree(tree, MAX_DRAWS)
+    number = int(np.clip(MAX_NUMBERS // max(len(rows.first), 1), MIN_DRAWS, MAX_DRAWS))
+    draws = PosteriorDraws.from_tree(tree, number)
     parts = list(_by_batches(draws, rows, decided))
     left_out, k_hat, in_sample = (np.concatenate(part) for part in zip(*parts, strict=True))
     pointwise = np.repeat(left_out, rows.times)
@@ -108,13 +114,13 @@ def _by_batches(
     """Log score of left-out rows, k-hat, and log score in the sample, some rows at a time."""
     for k in range(0, len(rows.first), BATCH_ROWS):
         part = AnswerRows(*(column[k : k + BATCH_ROWS] for column in rows))
-        probability = draws.answer_probabilities(part.first, part.second, part.stratum)
+        probability = draws.grade_probabilities(part.first, part.second, part.stratum)
         answer = np.take_along_axis(probability, part.answer[None, None, :], axis=0)[0]
         log_likelihood = np.log(np.maximum(answer, 1e-300)).T
         weight, k_hat = _weights(log_likelihood)
         scored = log_likelihood
         if decided:
-            scored = scored - np.log(np.maximum(1 - probability[TIE], 1e-300)).T
+            scored = scored - np.log(np.maximum(1 - probability[draws.levels], 1e-300)).T
         yield (
             _log_mean(scored, weight),
             k_hat,
@@ -166,19 +172,24 @@ def scores_by_judge(
         chosen = table.answer != TIE
         table, stratum = table.where(chosen), None if stratum is None else stratum[chosen]
     each = scores.elpd_i.to_numpy()[np.cumsum(rows.times) - rows.times]
-    where = _row_of(rows, table, np.zeros_like(table.judge) if stratum is None else stratum)
+    levels = tree["observed_data"].sizes.get("strength", 1)
+    own = np.zeros_like(table.judge) if stratum is None else stratum
+    where = _row_of(rows, table, own, levels)
     if where is None:
         return None
     judge, total = table.judge, np.bincount(table.judge, each[where], len(record.judges))
     return {record.judges[k]: float(total[k]) for k in np.unique(judge)}
 
 
-def _row_of(rows: AnswerRows, table: JudgementTable, stratum: Integers) -> Integers | None:
+def _row_of(
+    rows: AnswerRows, table: JudgementTable, stratum: Integers, levels: int
+) -> Integers | None:
     """The row of each judgement, whichever way round its pair is counted; None if one has none."""
     keys = _keys(rows.first, rows.second, rows.answer, rows.stratum)
     order = np.argsort(keys)
-    straight = _keys(table.left, table.right, table.answer, stratum)
-    turned = _keys(table.right, table.left, 2 - table.answer, stratum)
+    answer = table.grades(levels)
+    straight = _keys(table.left, table.right, answer, stratum)
+    turned = _keys(table.right, table.left, 2 * levels - answer, stratum)
     places = [
         np.searchsorted(keys[order], key).clip(max=len(keys) - 1) for key in (straight, turned)
     ]
@@ -193,5 +204,5 @@ def _row_of(rows: AnswerRows, table: JudgementTable, stratum: Integers) -> Integ
 
 def _keys(first: Integers, second: Integers, answer: Integers, stratum: Integers) -> Integers:
     """One number for each pair, answer and stratum."""
-    key: Integers = ((stratum << 21 | first) << 21 | second) << 2 | answer
+    key: Integers = ((stratum << 20 | first) << 20 | second) << 3 | answer
     return key

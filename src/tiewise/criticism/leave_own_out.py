@@ -8,13 +8,13 @@ a quadratic, and one is subtracted from the other (docs/live.md says how accurat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.data.answers import FIRST, TIE
+from tiewise.data.answers import grade_probabilities
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
 
@@ -32,11 +32,15 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 class GaussianPosterior(NamedTuple):
-    """A Gaussian approximation: means and covariance of quality, and the threshold δ."""
+    """A Gaussian approximation: means and covariance of quality, and the threshold δ.
+
+    Of graded answers `cuts` are all of them, the first of which is δ.
+    """
 
     mean: Floats
     covariance: Floats
     tie: float
+    cuts: Floats | None = None
 
     @classmethod
     def at_mode(
@@ -51,12 +55,27 @@ class GaussianPosterior(NamedTuple):
         return cls(quality, wide, tie)
 
     @classmethod
-    def from_draws(cls, quality: Floats, tie: Floats) -> GaussianPosterior:
-        """From draws (draws, items) and (draws), over which α varies, too."""
+    def from_draws(
+        cls, quality: Floats, tie: Floats, cuts: Floats | None = None
+    ) -> GaussianPosterior:
+        """From draws (draws, items), (draws) and (draws, levels), over which α varies, too."""
         centred = quality - quality.mean(axis=1, keepdims=True)
         mean = centred.mean(axis=0)
         centred -= mean
-        return cls(mean, centred.T @ centred / max(len(centred) - 1, 1), float(tie.mean()))
+        covariance = centred.T @ centred / max(len(centred) - 1, 1)
+        return cls(mean, covariance, float(tie.mean()), None if cuts is None else cuts.mean(axis=0))
+
+    @property
+    def levels(self) -> int:
+        """How many ways there are to choose an item."""
+        return 1 if self.cuts is None else len(self.cuts)
+
+    def probabilities(self, gap: Floats) -> Sequence[Floats]:
+        """The probability of each grade at differences of any shape, all for the first first."""
+        if self.cuts is None:
+            return answer_probabilities(gap, np.asarray(self.tie))
+        cuts = self.cuts.reshape(-1, *np.ones(gap.ndim, int))
+        return tuple(grade_probabilities(gap, np.broadcast_to(cuts, (self.levels, *gap.shape))))
 
 
 class Agreement(NamedTuple):
@@ -75,18 +94,19 @@ class _PairBatch(NamedTuple):
 
     left: Integers
     right: Integers
-    answer: Integers
+    grade: Integers
     present: NDArray[np.bool_]
     removed: Floats
 
 
 def leave_own_out(
     posterior: GaussianPosterior, judge: Integers, left: Integers, right: Integers,
-    answer: Integers, counted: NDArray[np.bool_], *, most: int = 500,
+    grade: Integers, counted: NDArray[np.bool_], *, most: int = 500,
 ) -> Agreement:  # fmt: skip
     """Agreement of every judge's answers with the posterior of the other judges.
 
-    Rows are in order of judges, who are numbered from 0; `counted` says whose answers are in the
+    Rows are in order of judges, who are numbered from 0; `grade` is the position of each answer on
+    the scale, with one way to choose an item its code; `counted` says whose answers are in the
     posterior. Of a judge with more than `most` comparisons only the last ones are used.
     """
     out = np.full((3, len(counted)), np.nan)
@@ -94,7 +114,7 @@ def leave_own_out(
         present = rows >= 0
         pairs = _PairBatch(
             np.where(present, left[rows], 0), np.where(present, right[rows], 0),
-            np.where(present, answer[rows], 0), present,
+            np.where(present, grade[rows], 0), present,
             np.where(counted[who], REMOVED_SHARE, 0.0)[:, None] * present,
         )  # fmt: skip
         out[:, who] = _agreement(posterior, pairs)
@@ -124,19 +144,20 @@ def _batches(number: Integers, most: int) -> Iterator[tuple[Integers, Integers]]
 
 def _agreement(posterior: GaussianPosterior, pairs: _PairBatch) -> Floats:
     gap, covariance = _without_own(posterior, pairs)
-    tie = posterior.tie
+    levels = posterior.levels
     width = np.sqrt(np.maximum(np.einsum("jkk->jk", covariance), 1e-12))
-    probability = _mean_probabilities(gap, width, tie)
-    slope = (
-        _mean_probabilities(gap + STEP, width, tie) - _mean_probabilities(gap - STEP, width, tie)
-    ) / (2 * STEP)
-    decided = pairs.present & (pairs.answer != TIE)
-    number = np.maximum(decided.sum(axis=1), 1)
-    chosen = np.where(pairs.answer == FIRST, gap, -gap) > 0
-    agreed = (chosen & decided).sum(axis=1) / number
-    sure = np.maximum(probability[..., 0], probability[..., 2]) / (
-        probability[..., 0] + probability[..., 2]
+    probability, above, below = (
+        _mean_probabilities(posterior, gap + step, width) for step in (0.0, STEP, -STEP)
     )
+    slope = (above - below) / (2 * STEP)
+    decided = pairs.present & (pairs.grade != levels)
+    number = np.maximum(decided.sum(axis=1), 1)
+    chosen = np.where(pairs.grade < levels, gap, -gap) > 0
+    agreed = (chosen & decided).sum(axis=1) / number
+    first, second = (
+        probability[..., side].sum(axis=-1) for side in (slice(levels), slice(levels + 1, None))
+    )
+    sure = np.maximum(first, second) / (first + second)
     expected = (sure * decided).sum(axis=1) / number
     none = ~decided.any(axis=1)
     agreed[none] = expected[none] = np.nan
@@ -148,7 +169,7 @@ def _without_own(posterior: GaussianPosterior, pairs: _PairBatch) -> tuple[Float
     gap = posterior.mean[pairs.left] - posterior.mean[pairs.right]
     covariance = _covariances(posterior.covariance, pairs)
     up, here, down = (
-        _log_probability(gap + step, posterior.tie, pairs.answer) for step in (STEP, 0.0, -STEP)
+        _log_probability(posterior, gap + step, pairs.grade) for step in (STEP, 0.0, -STEP)
     )
     slope = pairs.removed * (up - down) / (2 * STEP)
     curvature = pairs.removed * np.maximum(-(up - 2 * here + down) / STEP**2, 0.0)
@@ -170,17 +191,16 @@ def _covariances(covariance: Floats, pairs: _PairBatch) -> Floats:
     return out
 
 
-def _log_probability(gap: Floats, tie: float, answer: Integers) -> Floats:
-    probability = np.choose(answer, answer_probabilities(gap, np.asarray(tie)))
+def _log_probability(posterior: GaussianPosterior, gap: Floats, grade: Integers) -> Floats:
+    probability = np.choose(grade, posterior.probabilities(gap))
     return np.log(np.maximum(probability, 1e-300))
 
 
-def _mean_probabilities(gap: Floats, width: Floats, tie: float) -> Floats:
-    """Probabilities of left, tie and right (..., 3), averaged over the posterior of the gap."""
-    total = np.zeros((*gap.shape, 3))
+def _mean_probabilities(posterior: GaussianPosterior, gap: Floats, width: Floats) -> Floats:
+    """Probabilities of grades (..., grades), averaged over the posterior of the gap."""
+    total = np.zeros((*gap.shape, 2 * posterior.levels + 1))
     for node, weight in zip(NODES, WEIGHTS, strict=True):
-        answers = answer_probabilities(gap + node * width, np.asarray(tie))
-        for k, probability in enumerate(answers):
+        for k, probability in enumerate(posterior.probabilities(gap + node * width)):
             total[..., k] += weight * probability
     return total
 
@@ -193,7 +213,7 @@ def _score(pairs: _PairBatch, probability: Floats, slope: Floats, covariance: Fl
     log = np.log(np.maximum(probability, 1e-300))
     mean = (probability * log).sum(axis=-1)
     own = ((probability * log**2).sum(axis=-1) - mean**2) * pairs.present
-    answered = np.take_along_axis(log, pairs.answer[..., None], axis=-1)[..., 0]
+    answered = np.take_along_axis(log, pairs.grade[..., None], axis=-1)[..., 0]
     sensitivity = (slope * log).sum(axis=-1) * pairs.present
     shared = np.einsum("jk,jkl,jl->j", sensitivity, covariance, sensitivity)
     shared -= (sensitivity**2 * np.einsum("jkk->jk", covariance)).sum(axis=1)

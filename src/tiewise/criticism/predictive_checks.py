@@ -110,6 +110,36 @@ def _ties_by_judge(inputs: CheckInputs) -> Iterator[Check]:
                  100 * float(observed.std()), spread, float(p), parts)  # fmt: skip
 
 
+def _strength_by_difference(inputs: CheckInputs) -> Iterator[Check]:
+    data, observed, replicated = inputs.data, inputs.observed.strength[0], inputs.replicated
+    if data.levels == 1:
+        return
+    parts = _parts(data.centres, observed, replicated.strength, 1.0)
+    parts.insert(0, "part", [f"about {gap:.2f} apart" for gap in data.centres])
+    p = tail_probability(
+        inputs.replicated_discrepancy.strength - inputs.observed_discrepancy.strength, 0.0
+    )
+    yield _check("strength", "Strength of choices by difference in quality",
+                 f"mean strength, 0 to {data.levels}", float(observed.mean()),
+                 replicated.strength.mean(axis=1), float(p), parts)  # fmt: skip
+
+
+def _strength_by_judge(inputs: CheckInputs) -> Iterator[Check]:
+    data, observed = inputs.data, inputs.observed.judge_strength[0]
+    if data.levels == 1 or data.judges < MIN_JUDGES:
+        return
+    replicated, order = inputs.replicated.judge_strength, np.argsort(observed, kind="stable")
+    parts = _parts(np.arange(len(order)), observed[order], replicated[:, order], 1.0)
+    parts.insert(0, "part", order)
+    p = tail_probability(
+        inputs.replicated_discrepancy.judge_strength - inputs.observed_discrepancy.judge_strength,
+        0.0,
+    )
+    yield _check("judge_strength", "How much judges differ in strength",
+                 "mean strength (sd over judges)", float(observed.std()), replicated.std(axis=1),
+                 float(p), parts)  # fmt: skip
+
+
 def _agreement_of_judges(inputs: CheckInputs) -> Iterator[Check]:
     """Whether each judge's choices of each item are as the estimates of all judges say."""
     if inputs.data.judges < MIN_JUDGES:
@@ -150,13 +180,17 @@ def _wins_of_items(inputs: CheckInputs) -> Iterator[Check]:
     parts = _parts(replicated.mean(axis=0), observed, replicated, 1.0)
     parts.insert(0, "part", compared)
     p = tail_probability(inputs.replicated_discrepancy.wins - inputs.observed_discrepancy.wins, 0.0)
-    yield _check("wins", "Wins of each item", "wins (sd over items)",
+    # Of graded answers a win counts by its strength, as in infit.
+    what = "wins" if inputs.data.levels == 1 else "points"
+    yield _check("wins", f"{what.capitalize()} of each item", f"{what} (sd over items)",
                  float(observed.std()), replicated.std(axis=1), float(p), parts)  # fmt: skip
 
 
 CHECKS: tuple[Callable[[CheckInputs], Iterator[Check]], ...] = (
     _ties_by_difference,
     _ties_by_judge,
+    _strength_by_difference,
+    _strength_by_judge,
     _agreement_of_judges,
     _circular_triads,
     _side_of_choices,

@@ -10,13 +10,14 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from xarray import DataTree
 
-from tiewise.data.answers import FIRST, TIE
+from tiewise.data.answers import TIE, grade_scores
 from tiewise.model.kernels import compiled, inlined
 from tiewise.posterior.judgement_record import (
     JudgementRecord,
     JudgementTable,
     fitted_judgements,
     fitted_judgements_by_stratum,
+    fitted_strata,
 )
 from tiewise.posterior.large.groups import is_thinned, quality_means
 from tiewise.posterior.predictions import PosteriorDraws, has_strata, replicate_answers
@@ -45,12 +46,21 @@ class ObservedAnswers(NamedTuple):
     centres: Floats
     cells: Integers
     """The judge and item of each answer, numbered: of all left items, then of all right ones."""
+    grade: Integers
+    """The position of each answer on the scale; with one way to choose an item its code."""
+    scores: Floats
+    """The score of each position for the left item, from 1 to 0."""
     bins_by_draw: bool = False
     """Whether every draw has bins by its own differences.
 
     Of very many items each is known from a few answers. Where these were ties, estimates lie close
     together, and bins by estimates would hold more ties than any replicate.
     """
+
+    @property
+    def levels(self) -> int:
+        """How many ways there are to choose an item, which is also the position of a tie."""
+        return len(self.scores) // 2
 
 
 class Statistics(NamedTuple):
@@ -62,6 +72,9 @@ class Statistics(NamedTuple):
     left: Any
     wins: Any
     judges: Any
+    strength: Any
+    """Mean strength of answers in each bin, then of each judge; empty unless there are grades."""
+    judge_strength: Any
 
 
 class Discrepancies(NamedTuple):
@@ -71,6 +84,8 @@ class Discrepancies(NamedTuple):
     wins: Any
     judges: Any
     agreement: Any
+    strength: Any
+    judge_strength: Any
 
 
 class CheckInputs(NamedTuple):
@@ -96,9 +111,11 @@ def observed_answers(tree: DataTree, rng: Generator, most: int | None = None) ->
     ties = bool((tree["posterior/tie"] > 0).any())
     cells = table.judge * len(mean) + np.stack([table.left, table.right])
     cells = np.unique(cells, return_inverse=True)[1].ravel()
+    levels = tree["posterior"].sizes.get("strength", 1)
     return ObservedAnswers(
-        table, stratum, len(mean), judges, sides, ties, bins, centres, cells, is_thinned(tree)
-    )
+        table, stratum, len(mean), judges, sides, ties, bins, centres, cells,
+        table.grades(levels), grade_scores(levels, ties=ties), is_thinned(tree),
+    )  # fmt: skip
 
 
 def _bins(gap: Floats) -> tuple[Integers, Floats]:
@@ -123,7 +140,8 @@ def _observed(tree: DataTree) -> tuple[JudgementTable, Integers | None, int, boo
         return _recorded(tree, stored)
     if has_strata(tree):
         table, posterior = fitted_judgements_by_stratum(tree), tree["posterior"]
-        return table, table.judge, posterior.sizes.get("judge", 0), "order" in posterior
+        judges = posterior.sizes.get("judge", 0)
+        return table, fitted_strata(tree), judges, "order" in posterior
     record = JudgementRecord.from_tree(tree)
     judges = len(record.judges) if record is not None else 0
     return fitted_judgements(tree), None, judges, record is not None and record.has_sides
@@ -144,12 +162,12 @@ def _recorded(
 
 def replicate(data: ObservedAnswers, draws: PosteriorDraws, rng: Generator) -> CheckInputs:
     """Statistics and discrepancies of the observed answers, and of answers from every draw."""
-    table, observed = data.table, data.table.answer
+    table, observed = data.table, data.grade
     discrepancies: list[Discrepancies] = []
     replicated: list[tuple[Statistics, Discrepancies]] = []
-    binned: list[tuple[Floats, Floats]] = []
+    binned: list[tuple[Floats, Floats, Floats]] = []
     for part in draws.batches(len(observed), MAX_PROBABILITIES):
-        probability = part.answer_probabilities(table.left, table.right, data.stratum)
+        probability = part.grade_probabilities(table.left, table.right, data.stratum)
         answers = replicate_answers(probability, rng)
         for k in range(len(part)):
             at_draw, own = probability[:, k], _at_draw(data, part.quality[k])
@@ -158,12 +176,16 @@ def replicate(data: ObservedAnswers, draws: PosteriorDraws, rng: Generator) -> C
                 (_statistics(own, answers[k]), _discrepancies(own, answers[k], at_draw))
             )
             if data.bins_by_draw:
-                binned.append((own.centres, _shares(own.bins, observed == TIE, len(own.centres))))
+                binned.append((own.centres, *_by_difference(own, observed)))
     statistics, distances = (_stacked(column) for column in zip(*replicated, strict=True))
     actual = _statistics(data, observed)
     if data.bins_by_draw:
-        centres, shares = (np.mean(column, axis=0) for column in zip(*binned, strict=True))
-        data, actual = data._replace(centres=centres), actual._replace(share=shares)
+        columns = (np.mean(column, axis=0) for column in zip(*binned, strict=True))
+        centres, share, strength = columns
+        data, actual = (
+            data._replace(centres=centres),
+            actual._replace(share=share, strength=strength),
+        )
     return CheckInputs(
         data,
         Statistics(*(np.asarray(column)[None] for column in actual)),
@@ -182,47 +204,81 @@ def _at_draw(data: ObservedAnswers, quality: Floats) -> ObservedAnswers:
     return data._replace(bins=bins, centres=centres)
 
 
-def _statistics(data: ObservedAnswers, answer: Integers) -> Statistics:
-    table, tied, score = data.table, answer == TIE, 1 - answer / 2
-    left = float((answer[~tied] == FIRST).mean()) if not tied.all() else np.nan
+def _statistics(data: ObservedAnswers, grade: Integers) -> Statistics:
+    table, tied, score = data.table, grade == data.levels, data.scores[grade]
+    left = float((grade[~tied] < data.levels).mean()) if not tied.all() else np.nan
     wins = np.bincount(table.left, score, data.items)
     wins += np.bincount(table.right, 1 - score, data.items)
+    (share, strength), judges = _by_difference(data, grade), max(data.judges, 1)
+    judge_strength = np.empty(0)
+    if data.levels > 1:
+        judge_strength = _means(table.judge, _strengths(data, grade), judges)
     return Statistics(
-        _shares(data.bins, tied, len(data.centres)), circular_share(data, answer), left, wins,
-        _shares(table.judge, tied, max(data.judges, 1)),
+        share, circular_share(data, grade), left, wins, _means(table.judge, tied, judges),
+        strength, judge_strength,
     )  # fmt: skip
 
 
-def _shares(group: Integers, tied: NDArray[np.bool_], size: int) -> Floats:
+def _by_difference(data: ObservedAnswers, grade: Integers) -> tuple[Floats, Floats]:
+    """The share of ties in each bin, and the mean strength where there are grades."""
+    bins = len(data.centres)
+    strength = np.empty(0)
+    if data.levels > 1:
+        strength = _means(data.bins, _strengths(data, grade), bins)
+    return _means(data.bins, grade == data.levels, bins), strength
+
+
+def _strengths(data: ObservedAnswers, grade: Integers) -> Integers:
+    """How strongly an item was chosen in each answer, 0 where neither was."""
+    return np.abs(grade - data.levels)
+
+
+def _means(group: Integers, values: NDArray[Any], size: int) -> Floats:
+    """The mean over each group."""
     number = np.bincount(group, minlength=size)
-    out: Floats = np.bincount(group[tied], minlength=size) / np.maximum(number, 1)
+    out: Floats = np.bincount(group, values, minlength=size) / np.maximum(number, 1)
     return out
 
 
-def _discrepancies(data: ObservedAnswers, answer: Integers, probability: Floats) -> Discrepancies:
+def _discrepancies(data: ObservedAnswers, grade: Integers, probability: Floats) -> Discrepancies:
     table = data.table
-    tied, score = _residuals(answer, probability)
+    tied, score = _residuals(grade, probability, data.scores)
     both = np.concatenate([table.left, table.right])
+    strength = judge_strength = 0.0
+    if data.levels > 1:
+        own = _strength_residuals(grade, probability)
+        strength, judge_strength = _chi_square(data.bins, *own), _chi_square(table.judge, *own)
     return Discrepancies(
         _chi_square(data.bins, *tied), _chi_square(both, *score),
-        _chi_square(table.judge, *tied), _chi_square(data.cells, *score),
+        _chi_square(table.judge, *tied), _chi_square(data.cells, *score), strength, judge_strength,
     )  # fmt: skip
+
+
+def _strength_residuals(grade: Integers, probability: Floats) -> tuple[Floats, Floats]:
+    """Residuals and variances of how strongly items were chosen, 0 where neither was."""
+    levels = len(probability) // 2
+    strength = np.abs(np.arange(len(probability)) - levels).astype(np.float64)
+    mean = strength @ probability
+    return strength[grade] - mean, strength**2 @ probability - mean**2
 
 
 @compiled
 def _residuals(
-    answer: Integers, probability: Floats
+    grade: Integers, probability: Floats, scores: Floats
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """Residuals and variances of ties, and of the scores of all left items, then all right ones."""
-    size = answer.size
+    size, middle = grade.size, scores.size // 2
     tied, tie_variance = np.empty(size), np.empty(size)
     score, variance = np.empty(2 * size), np.empty(2 * size)
     for r in range(size):
-        first, tie = probability[0, r], probability[1, r]
-        tied[r], tie_variance[r] = (answer[r] == TIE) - tie, tie * (1 - tie)
-        mean = first + tie / 2
-        score[r] = 1 - answer[r] / 2 - mean
-        variance[r] = first + tie / 4 - mean * mean
+        tie = probability[middle, r]
+        tied[r], tie_variance[r] = (grade[r] == middle) - tie, tie * (1 - tie)
+        mean = square = 0.0
+        for k in range(scores.size):
+            mean += scores[k] * probability[k, r]
+            square += scores[k] * scores[k] * probability[k, r]
+        score[r] = scores[grade[r]] - mean
+        variance[r] = square - mean * mean
         score[size + r], variance[size + r] = -score[r], variance[r]
     return (tied, tie_variance), (score, variance)
 
@@ -244,11 +300,12 @@ def _sums(group: Integers, one: Floats, two: Floats, size: int) -> tuple[Floats,
     return first, second
 
 
-def circular_share(data: ObservedAnswers, answer: Integers) -> float:
+def circular_share(data: ObservedAnswers, grade: Integers) -> float:
     """Share of circles among triads of items whose every pair has a majority; NaN without any."""
     if data.items > MAX_ITEMS:
         return np.nan
-    circles, triads = count_circles(data.table.left, data.table.right, 1 - answer, data.items)
+    ahead = np.sign(data.levels - grade)
+    circles, triads = count_circles(data.table.left, data.table.right, ahead, data.items)
     return circles / triads if triads >= MIN_TRIADS else np.nan
 
 

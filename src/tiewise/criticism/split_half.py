@@ -4,6 +4,7 @@ Judges are split into two halves at random, each half is fitted on its own, and 
 estimates are correlated; many times over. The Spearman-Brown formula turns the correlation of
 halves into the reliability of the whole. Both halves have the variance of quality and the tie
 threshold of the whole: neither changes the order, and to infer them takes ten times as long.
+Further cuts of graded answers are inferred in each half.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ class Scales(NamedTuple):
         prior = model.prior
         if self.share is not None and isinstance(prior, Network):
             prior = prior.at(self.share)
-        return replace(model, prior=prior, variance=Fixed(self.variance), tie=tie)
+        # Anchors are the same for both halves, and would make them agree.
+        return replace(model, prior=prior, variance=Fixed(self.variance), tie=tie, anchors=None)
 
 
 class SplitHalf(NamedTuple):

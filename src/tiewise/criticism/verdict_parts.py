@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ class VerdictThresholds:
     comparisons_per_item: float = 1
     named: float = CONFIDENT
     prior_share: float = 0.7
+    anchor_share: float = 0.7
     prior_sensitivity: float = 0.05
     checked_answers: float = 30
     rare: float = 0.01
@@ -44,6 +46,8 @@ CANNOT_SAY = {
 """Why answers that contradict nothing say little, by the `cannot_say` of a fit."""
 CHECKED = {
     "ties": "which pairs are called equal", "judges": "how judges use “about equal”",
+    "strength": "how strongly items are chosen",
+    "judge_strength": "how differently judges use strong answers",
     "agreement": "how far judges disagree", "triads": "circles (A over B over C over A)",
     "order": "the side an item is shown on", "wins": "how often items win",
 }  # fmt: skip
@@ -117,12 +121,14 @@ def answers_part(tree: DataTree, claim: Claim) -> VerdictPart:
         f"{quantity(number, 'comparison')} of {quantity(items, 'item')}"
         + (f", {never:,} of them never compared." if never else "."),
         f"Reliability {claim.reliability:.2f} (from 0 to 1), {THRESHOLDS.reliability} is wanted.",
-        *_prior_reasons(claim),
+        *_prior_reasons(claim, _known_before(tree)),
     ]
     stop = _why_no_claim(str(tree.attrs.get("cannot_say", "")), number, items, claim)
     if stop:
         return VerdictPart("stop", stop, tuple(reasons))
-    care = _why_care(sets, never, claim.reliability)
+    care = _why_care(sets, never, claim.reliability) or _why_not_the_answers(
+        claim, _known_before(tree)
+    )
     if care:
         return VerdictPart("care", care, tuple(reasons))
     return VerdictPart("good", "The answers suffice.", tuple(reasons))
@@ -134,13 +140,27 @@ def number_of_comparisons(tree: DataTree) -> int:
     return sum(int(observed[name].sum()) for name in ("wins_first", "wins_second", "ties"))
 
 
-def _prior_reasons(claim: Claim) -> list[str]:
+def _known_before(tree: DataTree) -> str:
+    """What else than answers a fit knows of its items: anchors, an earlier study, or nothing."""
+    anchors = json.loads(tree.attrs.get("model", "{}")).get("anchors")
+    if anchors is None:
+        return ""
+    return "the earlier study" if "linked" in anchors else "the anchors"
+
+
+def _prior_reasons(claim: Claim, known_before: str) -> list[str]:
     """What the claim rests on, in figures."""
     reasons = []
     if np.isfinite(claim.prior_share):
+        before = f"without {known_before} and" if known_before else "before"
         reasons.append(
-            f"Of what was open about the highest before any answer, {percent(claim.prior_share)} "
+            f"Of what was open about the highest {before} any answer, {percent(claim.prior_share)} "
             f"still is (standard deviations); at most {percent(THRESHOLDS.prior_share)} is wanted."
+        )
+    if np.isfinite(claim.anchor_share):
+        reasons.append(
+            f"Of what {known_before} left open, {percent(claim.anchor_share)} still is with the "
+            f"answers; at most {percent(THRESHOLDS.anchor_share)} is wanted."
         )
     if np.isfinite(claim.prior_sensitivity):
         reasons.append(
@@ -161,6 +181,14 @@ def _why_no_claim(cannot_say: str, comparisons: int, items: int, claim: Claim) -
     if claim.prior_sensitivity > THRESHOLDS.prior_sensitivity:
         return "The answers are too few: what is highest changes with what is assumed."
     return ""
+
+
+def _why_not_the_answers(claim: Claim, known_before: str) -> str:
+    """Where anchors or an earlier study say what would be claimed, and answers add little."""
+    if not claim.anchor_share > THRESHOLDS.anchor_share:
+        return ""
+    says = "says" if known_before.endswith("study") else "say"
+    return f"This is what {known_before} {says}: the answers add little to it yet."
 
 
 def _why_care(sets: int, never: int, reliability: float) -> str:

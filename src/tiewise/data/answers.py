@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 FIRST, TIE, SECOND = range(3)
 """Codes are positions on the scale, from all for the first item to all for the second."""
 SKIP = -1
 """Answers off the scale, which say nothing of the pair, have negative codes from −1 downwards."""
+
+MOST_LEVELS = 3
+"""Ways to choose an item, with which there are up to seven answers."""
 
 
 def on_scale(code: Any) -> Any:
@@ -36,6 +40,19 @@ class Answer:
     """Keys that press its button, as `aria-keyshortcuts` lists them."""
     votes: tuple[str, ...] = ()
     """In arena votes."""
+    strength: int | None = None
+    """How strongly an item is chosen, from 1; None where there is one way to choose."""
+
+    @property
+    def name(self) -> str:
+        """In the site's forms and in settings: `left`, and `left_2` for a stronger choice."""
+        stronger = self.strength is not None and self.strength > 1
+        return f"{self.stored}_{self.strength}" if stronger else self.stored
+
+    @property
+    def number(self) -> str:
+        """The first of its keys, which is a digit."""
+        return self.shortcuts.split()[0]
 
     @property
     def on_scale(self) -> bool:
@@ -44,13 +61,13 @@ class Answer:
 
     @property
     def wording(self) -> str:
-        """Key of the button's wording, in a study's settings and in translations."""
-        return f"answers.{self.stored}"
+        """Key of the button's wording in a study's settings."""
+        return f"answers.{self.name}"
 
     @property
     def shortcut_wording(self) -> str:
         """Key of the name of its shortcuts in translations."""
-        return f"pair.key_{self.stored}"
+        return f"pair.key_{self.stored if self.strength in (None, 1) else 'grade'}"
 
     @property
     def chosen(self) -> str | None:
@@ -88,12 +105,25 @@ class AnswerScale:
     skips: bool = True
 
     @classmethod
-    def of(cls, *, ties: bool, skips: bool) -> AnswerScale:
-        """The scale of a study: choose, or choose or tie, each with or without skipping."""
-        grades = tuple(
-            answer for answer in ANSWERS if answer.on_scale and (ties or answer.code != TIE)
-        )
+    def of(cls, *, ties: bool, skips: bool, levels: int = 1) -> AnswerScale:
+        """The scale of a study: choose, or choose or tie, each with or without skipping.
+
+        With several `levels` an item is chosen more or less strongly: the answers are graded.
+        """
+        plain = [answer for answer in ANSWERS if answer.on_scale and (ties or answer.code != TIE)]
+        grades = tuple(plain) if levels == 1 else _graded(plain, levels)
         return cls(grades, skips)
+
+    @property
+    def levels(self) -> int:
+        """How many ways there are to choose an item, from weakly to strongly."""
+        return len(self.grades) // 2
+
+    def wording(self, answer: Answer) -> str:
+        """Key of the words of an answer's button in translations."""
+        if self.levels == 1 or answer.strength is None:
+            return f"answers.{answer.stored}"
+        return f"answers.more_{answer.strength}_of_{self.levels}"
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -105,18 +135,18 @@ class AnswerScale:
         """The codes of the answers that are offered."""
         return frozenset(answer.code for answer in self.answers)
 
-    def stored(self, name: str) -> Answer | None:
-        """The answer of this name in a form or in the database; None where it is not offered."""
-        return next((answer for answer in self.answers if answer.stored == name), None)
+    def named(self, name: str) -> Answer | None:
+        """The answer of this name in a form; None where it is not offered."""
+        return next((answer for answer in self.answers if answer.name == name), None)
 
     @property
     def cuts(self) -> int:
         """Number of cuts between the grades."""
         return len(self.grades) - 1
 
-    def bounds(self, code: int) -> tuple[int | None, int | None]:
+    def bounds(self, code: int, strength: int | None = None) -> tuple[int | None, int | None]:
         """Lower and upper cut of a grade, numbered upwards; None where it has no bound."""
-        above = [grade.code for grade in self.grades].index(code)
+        above = [(grade.code, grade.strength) for grade in self.grades].index((code, strength))
         upper, lower = self.cuts - above, self.cuts - above - 1
         return (lower if lower >= 0 else None, upper if above else None)
 
@@ -152,6 +182,19 @@ class AnswerScale:
         return np.asarray(0.25 / np.sinh(np.minimum(step, 600.0) / 2) ** 2)
 
 
+def _graded(plain: list[Answer], levels: int) -> tuple[Answer, ...]:
+    """Graded answers from the strongest for the first to the strongest for the second."""
+    out: list[Answer] = []
+    for answer in plain:
+        strengths: list[int | None] = [*range(1, levels + 1)] if answer.chosen else [None]
+        for strength in strengths[::-1] if answer.code == FIRST else strengths:
+            # Digits count along the scale; the arrows press the weakest choices.
+            arrow = answer.shortcuts.split()[1:] if strength in (None, 1) else []
+            keys = " ".join([str(len(out) + 1), *arrow])
+            out.append(replace(answer, shortcuts=keys, strength=strength))
+    return tuple(out)
+
+
 CHOOSE = AnswerScale.of(ties=False, skips=True)
 CHOOSE_OR_TIE = AnswerScale.of(ties=True, skips=True)
 
@@ -177,6 +220,26 @@ def grade_probabilities(gap: ArrayLike, cuts: Floats) -> Floats:
         second = np.concatenate([inner[1], second])
     tied = -np.expm1(-2 * cuts[:1]) * sigmoid(cuts[:1] - gap) * sigmoid(cuts[:1] + gap)
     return np.concatenate([first, tied, second])
+
+
+def grade_codes(answer: Integers, strength: Integers | None, levels: int = 1) -> Integers:
+    """Positions on the scale of graded answers, from 0: all for the first, to all for the second.
+
+    `strength` is that of a choice, from 1 to `levels`. With one way to choose they are the codes.
+    """
+    side = np.asarray(answer, np.int64) - TIE
+    return levels + (side if strength is None else side * strength)
+
+
+def grade_scores(levels: int, *, ties: bool) -> Floats:
+    """The score of each graded answer for the first item: from 1 to 0 in equal steps.
+
+    Without `ties` there is no answer in the middle, which has the score ½ all the same.
+    """
+    if ties:
+        return np.linspace(1.0, 0.0, 2 * levels + 1)
+    first = 1 - np.arange(levels) / (2 * levels - 1)
+    return np.concatenate([first, [0.5], 1 - first[::-1]])
 
 
 def sigmoid(x: Floats) -> Floats:

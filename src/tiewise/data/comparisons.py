@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tiewise.data.about_table import read_ties_offered
+from tiewise.data.about_table import read_levels_offered, read_ties_offered
 from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE, on_scale
 from tiewise.data.counts import Counts, Integers, natural_order
 from tiewise.data.files import write_csv
@@ -24,6 +24,7 @@ from tiewise.data.frames import (
     arrow_array,
     collect,
     distinct_rows,
+    of_question,
     open_source,
     text_columns,
 )
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 Stratified = tuple[Judgements, tuple[str, ...], Integers]
 
 ANSWER_WORDS = np.array([answer.word for answer in ANSWERS], object)
+GRADE = "grade"
+"""The column of grades in tables that a study writes."""
 SEPARATOR = ", "
 """What stands between the values of several columns in the name of a stratum."""
 
@@ -54,6 +57,7 @@ def read_comparisons(
     name: str | None = None,
     drop_invalid: bool = False,
     any_id: bool = False,
+    question_id: str | None = None,
 ) -> Comparisons:
     """The comparisons in a file (CSV, TSV, XLSX, Parquet) or in any data frame narwhals knows.
 
@@ -65,14 +69,20 @@ def read_comparisons(
     for the first to all for the second. `judge` names the column of judges,
     and `name` is what messages call the source. Rows that are no pair (an item with itself, or a
     missing one) are refused, or with `drop_invalid` left out and counted in `left_out`. A text
-    that means nothing, such as NA or null, is no id, unless `any_id` says so.
+    that means nothing, such as NA or null, is no id, unless `any_id` says so. `question_id` is
+    that of the question whose answers are read, where a study asked several.
     """
     opened = open_source(source)
     if name:
         opened = opened._replace(name=name)
+    names = opened.frame.collect_schema().names()
+    opened = of_question(opened, names, question_id)
+    offered_levels = read_levels_offered(source, question_id)
+    if offered_levels > 1 and GRADE in names:
+        grade = grade or GRADE
     named = {"first": first, "second": second, "chosen": chosen, "tie": tie, "grade": grade}
     layout = replace(
-        recognise(opened.name, opened.frame.collect_schema().names(), named, judge, grades),
+        recognise(opened.name, names, named, judge, grades),
         drop_invalid=drop_invalid,
         any_id=any_id,
     )
@@ -92,10 +102,15 @@ def read_comparisons(
             f"({_reasons(left_out)}); check which columns hold them"
         )
     tally = _repeated(judgements, times)
-    offered = read_ties_offered(source) if isinstance(source, (str, PathLike)) else None
+    offered = None
+    if isinstance(source, (str, PathLike)):
+        offered = read_ties_offered(source, question_id)
     offered = bool(len(grades) % 2) if grades else offered
-    levels = len(grades) // 2 or (1 if tally.strength is None else int(tally.strength.max()))
-    return Comparisons(opened.frame, layout, opened.name, tally, left_out, offered, max(levels, 1))
+    strongest = 1 if tally.strength is None else max(int(tally.strength.max()), offered_levels)
+    levels = len(grades) // 2 or strongest
+    return Comparisons(
+        opened.frame, layout, opened.name, tally, left_out, offered, max(levels, 1), tuple(grades)
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +121,8 @@ class Comparisons:
     `tally` holds each kind of row once, checked. `left_out` says how many rows were no pair of
     items and were left out, by the reason. `ties_offered` says whether judges could call a tie,
     where a file beside the table does. `levels` are the ways to choose an item, more than one
-    where answers are graded. Made by `read_comparisons` or `from_columns`.
+    where answers are graded, and `grades` the words of these answers, where they have any. Made by
+    `read_comparisons` or `from_columns`.
     """
 
     frame: Frame
@@ -116,6 +132,7 @@ class Comparisons:
     left_out: Mapping[str, int] = field(default_factory=dict)
     ties_offered: bool | None = None
     levels: int = 1
+    grades: tuple[str, ...] = ()
 
     @classmethod
     def from_columns(

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from tiewise.errors import InputError
 from tiewise.text import some_names
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 COLUMNS = ("first", "second", "stratum", "wins_first", "wins_second", "ties")
 
@@ -36,6 +38,9 @@ class Counts:
 
     Of graded answers `strengths` (rows, 2, levels) says how often the first, and the second, was
     chosen how strongly, the weakest first; it is None where there is one way to choose.
+
+    Comparisons may have facts of their own, numbers that favour the first item: `facts` (rows,
+    facts) has them by `fact_names`, and then only comparisons with the same facts share a row.
     """
 
     items: tuple[str, ...]
@@ -50,6 +55,8 @@ class Counts:
     judges: frozenset[str] | None = None
     ordered: bool = field(default=False, kw_only=True)
     strengths: Integers | None = field(default=None, kw_only=True)
+    facts: Floats | None = field(default=None, kw_only=True)
+    fact_names: tuple[str, ...] = field(default=(), kw_only=True)
 
     @classmethod
     def of(
@@ -67,6 +74,8 @@ class Counts:
         judges: frozenset[str] | None = None,
         ordered: bool = False,
         strengths: ArrayLike | None = None,
+        facts: ArrayLike | None = None,
+        fact_names: Sequence[str] = (),
     ) -> Counts:
         """Counts from rows in any order and orientation; rows of one pair are added up."""
         one, two = np.asarray(first, np.int64), np.asarray(second, np.int64)
@@ -81,7 +90,9 @@ class Counts:
         wins_high = np.where(turn, wins_one, wins_two)
         shape = (len(items), len(items), len(strata))
         # One number per row sorts many times faster than three.
-        code, row = np.unique(np.ravel_multi_index((low, high, group), shape), return_inverse=True)
+        each = np.ravel_multi_index((low, high, group), shape)
+        own_facts = _checked_facts(facts, fact_names, len(one), ordered=ordered)
+        code, row, own_facts = _distinct_rows(each, own_facts)
         sums = [_sum_by(row, v, len(code)) for v in (wins_low, wins_high, tied)]
         compared = sums[0] + sums[1] + sums[2] > 0
         keys = [np.asarray(k, np.int64) for k in np.unravel_index(code[compared], shape)]
@@ -90,12 +101,14 @@ class Counts:
         if strengths is not None:
             own = _checked_strengths(strengths, wins_one, wins_two)
             own = np.where(turn[:, None, None], own[:, ::-1], own)
-            columns = own.reshape(len(own), -1).T
+            columns = own.reshape(len(own), 2 * own.shape[2]).T
             summed = np.stack([_sum_by(row, v, len(code))[compared] for v in columns], axis=1)
-            graded = summed.reshape(-1, *own.shape[1:])
+            # One way to choose is no grade.
+            graded = summed.reshape(-1, *own.shape[1:]) if own.shape[2] > 1 else None
         return cls(
             tuple(items), keys[0], keys[1], wins_low, wins_high, tied, keys[2], tuple(strata),
             skips, judges, ordered=ordered, strengths=graded,
+            facts=None if own_facts is None else own_facts[compared], fact_names=tuple(fact_names),
         )  # fmt: skip
 
     @property
@@ -109,6 +122,8 @@ class Counts:
 
     def over(self, items: Sequence[str]) -> Counts:
         """The same counts with `items` as the items, in that order; all of ours must be there."""
+        if self.facts is not None and tuple(items) == self.items:
+            return self
         place = {item: k for k, item in enumerate(items)}
         lost = [item for item in self.items if item not in place]
         if lost:
@@ -121,6 +136,7 @@ class Counts:
             items, move[self.first], move[self.second], self.wins_first, self.wins_second,
             self.ties, stratum=self.stratum, strata=self.strata, skips=self.skips,
             judges=self.judges, ordered=self.ordered, strengths=self.strengths,
+            facts=self.facts, fact_names=self.fact_names,
         )  # fmt: skip
 
     def __add__(self, other: Counts) -> Counts:
@@ -132,6 +148,8 @@ class Counts:
                 f"answers of {self.levels} and of {other.levels} strengths cannot be added; "
                 "leave the strengths out (ungraded())"
             )
+        if self.fact_names != other.fact_names:
+            raise InputError("counts with different facts cannot be added; count both alike")
         items = natural_order((*self.items, *other.items))
         strata = natural_order((*self.strata, *other.strata))
         a, b = self.over(items), other.over(items)
@@ -147,10 +165,12 @@ class Counts:
             judges=(self.judges or frozenset()) | (other.judges or frozenset()) if known else None,
             ordered=self.ordered,
             strengths=_joined(a.strengths, b.strengths),
+            facts=_joined(a.facts, b.facts),
+            fact_names=self.fact_names,
         )
 
     def pooled(self) -> Counts:
-        """The same counts with all strata in one."""
+        """The same counts with all strata in one, whatever the facts."""
         return Counts.of(
             self.items, self.first, self.second, self.wins_first, self.wins_second, self.ties,
             skips=self.skips, judges=self.judges, ordered=self.ordered, strengths=self.strengths,
@@ -166,6 +186,7 @@ class Counts:
             self.items, *columns, stratum=move[self.stratum[inside]], strata=strata,
             skips=self.skips, judges=self.judges, ordered=self.ordered,
             strengths=None if self.strengths is None else self.strengths[inside],
+            facts=None if self.facts is None else self.facts[inside], fact_names=self.fact_names,
         )  # fmt: skip
 
     def without_ties(self) -> Counts:
@@ -173,7 +194,8 @@ class Counts:
         return Counts.of(
             self.items, self.first, self.second, self.wins_first, self.wins_second,
             stratum=self.stratum, strata=self.strata, skips=self.skips, judges=self.judges,
-            ordered=self.ordered, strengths=self.strengths,
+            ordered=self.ordered, strengths=self.strengths, facts=self.facts,
+            fact_names=self.fact_names,
         )  # fmt: skip
 
     @property
@@ -196,6 +218,26 @@ class Counts:
     def successes(self) -> tuple[Integers, Integers]:
         """Directed successes of first over second and of second over first; a tie is one each."""
         return self.wins_first + self.ties, self.wins_second + self.ties
+
+    def rows_by_cut(self, stratum: Integers, strata: int) -> tuple[Integers, ...]:
+        """First, second, stratum, successes each way and row of graded answers, cut by cut.
+
+        Lower cuts come first, then upper ones: below those an answer for the first is a success of
+        the second. Ties lie between the lowest cuts of both sides. Of each cut there are strata of
+        its own, after those of the cuts before it.
+        """
+        assert self.strengths is not None
+        parts = []
+        for cut in range(2 * self.levels - 1):
+            lower = cut < self.levels
+            strength = self.strengths[:, :, cut if lower else cut - self.levels]
+            forth, back = strength.T if lower else strength.T[::-1]
+            if cut == 0:
+                forth, back = forth + self.ties, back + self.ties
+            used = forth + back > 0
+            own, row = cut * strata + stratum, np.arange(len(stratum))
+            parts.append([x[used] for x in (self.first, self.second, own, forth, back, row)])
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
     def components(self, *, directed: bool = False) -> list[tuple[str, ...]]:
         """Sets of items joined by comparisons; `directed`: by chains of successes both ways."""
@@ -220,6 +262,9 @@ class Counts:
             text.update(getattr(self, column).astype("<i8").tobytes())
         if self.strengths is not None:
             text.update(self.strengths.astype("<i8").tobytes())
+        if self.facts is not None:
+            text.update("\x1f".join(self.fact_names).encode())
+            text.update(self.facts.astype("<f8").tobytes())
         return text.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -257,8 +302,63 @@ def _checked_strengths(
     return out
 
 
-def _joined(one: Integers | None, two: Integers | None) -> Integers | None:
+def _joined(one: NDArray[Any] | None, two: NDArray[Any] | None) -> NDArray[Any] | None:
     return None if one is None or two is None else np.concatenate([one, two])
+
+
+def _checked_facts(
+    facts: ArrayLike | None, names: Sequence[str], rows: int, *, ordered: bool
+) -> Floats | None:
+    """Facts (rows, facts) that are numbers, of pairs whose order is known."""
+    if facts is None:
+        return None
+    out = np.asarray(facts, np.float64)
+    if out.shape != (rows, len(names)) or not np.isfinite(out).all():
+        raise InputError(
+            f"facts are numbers, a row for each of {rows} rows and a column for each of "
+            f"{len(names)} names, not an array of shape {out.shape}; give such an array"
+        )
+    if not ordered:
+        raise InputError("facts favour the first of a pair, so count with ordered=True")
+    return out + 0.0  # there is one zero
+
+
+def rows_of(
+    counts: Counts, first: Integers, second: Integers, stratum: Integers, facts: Floats
+) -> Integers:
+    """The row of counts with facts to which each comparison belongs; -1 where there is none."""
+    assert counts.facts is not None
+    shape = (len(counts.items), len(counts.items), len(counts.strata))
+    known = (first >= 0) & (second >= 0) & (stratum >= 0)
+    codes = [
+        np.ravel_multi_index((counts.first, counts.second, counts.stratum), shape),
+        np.ravel_multi_index((first[known], second[known], stratum[known]), shape),
+    ]
+    both = np.concatenate([counts.facts, facts[known] + 0.0])
+    code, row, _ = _distinct_rows(np.concatenate(codes), both)
+    place = np.full(len(code), -1)
+    place[row[: len(counts.first)]] = np.arange(len(counts.first))
+    out = np.full(len(first), -1)
+    out[known] = place[row[len(counts.first) :]]
+    return out
+
+
+def _distinct_rows(
+    code: Integers, facts: Floats | None
+) -> tuple[Integers, Integers, Floats | None]:
+    """Distinct codes in order, with different facts apart; the place of each row; their facts."""
+    if facts is None:
+        distinct, row = np.unique(code, return_inverse=True)
+        return distinct, row, None
+    order = np.lexsort((*facts.T[::-1], code))
+    sorted_code, sorted_facts = code[order], facts[order]
+    new = np.ones(len(code), bool)
+    new[1:] = (sorted_code[1:] != sorted_code[:-1]) | (sorted_facts[1:] != sorted_facts[:-1]).any(
+        axis=1
+    )
+    row = np.empty(len(code), np.int64)
+    row[order] = np.cumsum(new) - 1
+    return sorted_code[new], row, sorted_facts[new]
 
 
 def _refuse_impossible(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PEEK = 1 << 20
 BLOCK = 1 << 24
+NUMBERS_BLOCK = 1 << 21
 LONGEST_HEADING, MOST_COLUMNS = 10_000, 20_000
 
 
@@ -81,6 +82,33 @@ def _csv(path: Path) -> Sheet:
         columns = [restore_column(column) for column in table.columns]
         table = pa.table(columns, names=[restore(name) for name in table.column_names])
     return Sheet(table, lambda row: f"line {_line_of(path, delimiter, row)}")
+
+
+def read_numbers(path: Path, texts: Collection[str]) -> pa.Table | None:
+    """The rows of a CSV file of numbers; None where anything in it is none, or in another file.
+
+    A first column with a heading among `texts` is read as text.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    if path.suffix.lower() not in (".csv", ".tsv") or not path.is_file():
+        return None
+    delimiter, names, lines = _headings(path)
+    if not all(names):
+        return None
+    types = dict.fromkeys(names, pa.float64())
+    if names[0].lower() in texts:
+        types[names[0]] = pa.string()
+    try:
+        return arrow.read_csv(
+            path,
+            arrow.ReadOptions(column_names=names, skip_rows=lines, block_size=NUMBERS_BLOCK),
+            arrow.ParseOptions(delimiter=delimiter),
+            arrow.ConvertOptions(column_types=types, null_values=[]),
+        )
+    except pa.ArrowInvalid:
+        return None
 
 
 def _headings(path: Path) -> tuple[str, list[str], int]:

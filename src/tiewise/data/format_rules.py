@@ -8,13 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tiewise.data.answers import FIRST, SECOND
+from tiewise.data.answers import FIRST, MOST_LEVELS, SECOND
 from tiewise.data.counts import Integers
 from tiewise.data.text_columns import MISSING, Mask, TextColumns
 
-MOST_LEVELS = 3
-"""Ways to choose an item, with which there are up to seven answers."""
-NO_GRADE = dict.fromkeys({*MISSING, "0"}, 0)
+NO_GRADE = dict.fromkeys({*MISSING, "0", "0.0"}, 0)
 YES = {"1", "1.0", "true", "yes"}
 NO = MISSING | {"0", "0.0", "false", "no"}
 
@@ -129,7 +127,9 @@ def chosen_sides(rows: TextColumns) -> tuple[Mask, Mask]:
 
 def chosen_strengths(rows: TextColumns, answer: Integers) -> tuple[Integers, list[RowFault]]:
     """How strongly the item was chosen, by a column of numbers; and rows where that cannot be."""
-    number = rows.lookup("grade", {str(k): k for k in range(1, MOST_LEVELS + 1)} | NO_GRADE)
+    numbers = range(1, MOST_LEVELS + 1)
+    spelt = {f"{k}{end}": k for k in numbers for end in ("", ".0")}
+    number = rows.lookup("grade", spelt | NO_GRADE)
     chosen = (answer == FIRST) | (answer == SECOND)
     faults = [
         RowFault(

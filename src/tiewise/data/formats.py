@@ -13,13 +13,13 @@ from tiewise.data.answers import (
     CODE_OF_VOTE,
     CODE_OF_WORD,
     FIRST,
+    MOST_LEVELS,
     SECOND,
     SELECTED,
     SKIP,
     TIE,
 )
 from tiewise.data.format_rules import (
-    MOST_LEVELS,
     YES,
     ParsedRows,
     RowFault,
@@ -212,7 +212,9 @@ def _grades(words: Sequence[str]) -> dict[str, int]:
     """The grade of each text: positive for the first item, 0 about equal, negative the second."""
     if not words:
         numbers = range(-MOST_LEVELS, MOST_LEVELS + 1)
-        return {str(k): k for k in numbers} | {f"+{k}": k for k in numbers if k > 0}
+        spelt = {str(k): k for k in numbers} | {f"+{k}": k for k in numbers if k > 0}
+        # Whole numbers with gaps among them are often written 2.0.
+        return spelt | {f"{text}.0": k for text, k in spelt.items()}
     levels, odd = divmod(len(words), 2)
     grades = [*range(levels, 0, -1), *[0] * odd, *range(-1, -levels - 1, -1)]
     return {word.strip().lower(): grade for word, grade in zip(words, grades, strict=True)}

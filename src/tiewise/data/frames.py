@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 TIMES = "tiewise_times"
+FEW_ROWS = 200_000
+QUESTION = "question"
+"""The column of questions in tables of studies that ask several."""
 
 
 class IdColumns(NamedTuple):
@@ -79,8 +82,35 @@ def distinct_rows(
     # Rows are grouped as they came and turned to text afterwards: no library's own idea of text,
     # of missing values or of 26.0 comes in, and there are few groups.
     keys = list(dict.fromkeys(columns.values()))
+    if (distinct := _distinct_texts(frame, keys)) is not None:
+        rows, times = distinct
+        return text_columns(rows, columns, ids), times
     groups = collect(frame.group_by(keys, drop_null_keys=False).agg(nw.len().alias(TIMES)))
     return text_columns(groups, columns, ids), groups[TIMES].to_numpy().astype(np.int64)
+
+
+def _distinct_texts(frame: Frame, keys: Sequence[str]) -> tuple[nw.DataFrame[Any], Integers] | None:
+    """Distinct rows of an Arrow table of texts, as the first of each, and how often they occur.
+
+    None for other frames, and for so many rows that Arrow's own grouping pays: it brings the better
+    part of Arrow's libraries with it.
+    """
+    import pyarrow as pa
+
+    table = frame.to_native()
+    if not isinstance(table, pa.Table) or len(table) > FEW_ROWS:
+        return None
+    if not all(table.schema.field(key).type == pa.string() for key in keys):
+        return None
+    code = np.zeros(len(table), np.int64)
+    for key in keys:
+        own = table.column(key).combine_chunks().dictionary_encode("encode")
+        code = code * max(len(own.dictionary), 1) + own.indices.to_numpy()
+        code = np.unique(code, return_inverse=True)[1]
+    _, first, times = np.unique(code, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    rows = nw.from_native(table.select(keys).take(first[order]), eager_only=True)
+    return rows, times[order].astype(np.int64)
 
 
 def collect(frame: Frame) -> nw.DataFrame[Any]:
@@ -92,12 +122,13 @@ def text_columns(
     frame: nw.DataFrame[Any], columns: Mapping[str, str], ids: IdColumns = NO_IDS
 ) -> TextColumns:
     """Columns as text, by part."""
-    arrays = {part: _arrow(frame[column]) for part, column in columns.items()}
+    arrays = {part: arrow_column(frame[column]) for part, column in columns.items()}
     groups = ({part for part in columns if columns[part] in group} for group in ids.groups)
     return TextColumns.of(arrays, groups, any_id=ids.any_id)
 
 
-def _arrow(column: nw.Series[Any]) -> pa.ChunkedArray:
+def arrow_column(column: nw.Series[Any]) -> pa.ChunkedArray:
+    """A column as an Arrow array; as text where types are mixed."""
     import pyarrow as pa
 
     try:
@@ -121,3 +152,36 @@ def _texts(values: Iterable[object]) -> pa.Array:
     import pyarrow as pa
 
     return pa.array(map(as_text, values), pa.string())
+
+
+def question_ids(opened: Source) -> list[str] | None:
+    """The ids of the questions that a table answers; None where it has no column of them."""
+    if QUESTION not in opened.frame.collect_schema().names():
+        return None
+    there = collect(opened.frame.select(QUESTION).unique())[QUESTION].to_list()
+    return sorted(str(one) for one in there if one is not None)
+
+
+def of_question(opened: Source, names: Sequence[str], question: str | None) -> Source:
+    """The answers to one question; answers to several are refused where none is named."""
+    if question is None and not {QUESTION, "comparison_id", "selected_item_id"} <= set(names):
+        return opened
+    ids = question_ids(opened)
+    if ids is None:
+        raise InputError(
+            f"{opened.name} has no column {QUESTION}, from which question_id= could choose; leave "
+            "it out"
+        )
+    if question is None:
+        if len(ids) > 1:
+            raise InputError(
+                f"{opened.name} has answers to several questions; name one of "
+                f"{', '.join(ids[:8])} (question_id=)"
+            )
+        return opened
+    if question not in ids:
+        raise InputError(
+            f"{opened.name}: no answer is to question_id={question!r}; there are "
+            f"{', '.join(ids[:8])}"
+        )
+    return opened._replace(frame=opened.frame.filter(nw.col(QUESTION).cast(nw.String) == question))

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiewise.data import FORMATS
-from tiewise.data.format_rules import MOST_LEVELS, BadRow, Judgements, parse_rows
+from tiewise.data.answers import MOST_LEVELS
+from tiewise.data.format_rules import BadRow, Judgements, parse_rows
 from tiewise.data.formats import NAMED_COLUMNS, Format, graded_pairs, heading
 from tiewise.data.frames import IdColumns
 from tiewise.data.text_columns import TextColumns
@@ -86,7 +87,10 @@ def recognise(
     _refuse_grades(source, parts, grades)
     grade = {part: parts.pop(part) for part in ("grade",) if part in parts}
     own = graded_pairs(grades) if grade and "chosen" not in parts else None
-    layout = _by_names(source, parts, own) if parts else _by_headings(source, columns, own)
+    if parts:
+        layout = _by_names(source, parts, own)
+    else:
+        layout = _by_headings(source, columns, own, in_words=bool(grades))
     layout = Layout(layout.format, {**layout.columns, **grade})
     if grade and layout.counted:
         raise InputError(f"{source}: a row stands for many answers; grade= needs one a row")
@@ -127,12 +131,15 @@ def known_formats() -> list[Format]:
     return [load(line) for line in FORMATS]
 
 
-def _by_headings(source: str, columns: Sequence[str], graded: Format | None) -> Layout:
+def _by_headings(
+    source: str, columns: Sequence[str], graded: Format | None, *, in_words: bool
+) -> Layout:
+    """The only layout that the columns have; graded answers in words are the answer themselves."""
     headings = {heading(column) for column in columns}
     fitting = [kind for kind in known_formats() if kind.fits(headings)]
     said_better = {name for kind in fitting for name in kind.instead_of}
     fitting = [kind for kind in fitting if kind.name not in said_better]
-    if not fitting and graded is not None and graded.fits(headings):
+    if graded is not None and graded.fits(headings) and (in_words or not fitting):
         fitting = [graded]
     if not fitting:
         raise InputError(

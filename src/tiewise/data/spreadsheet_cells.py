@@ -23,6 +23,7 @@ FULLWIDTH = (
 FIRST = rf"[=+\-@\t\r\n{FULLWIDTH}]"
 _MARKED = re.compile(f"{MARK}+{FIRST}")
 _FORMULA = re.compile(FIRST)
+_CUT = re.compile(rf"([;\t\n][ \"]*)(?=[=+\-@{FULLWIDTH}])")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -35,6 +36,14 @@ def defuse(text: str) -> str:
 def restore(text: str) -> str:
     """The text that was defused."""
     return text[1:] if _MARKED.match(text) else text
+
+
+def defuse_free_text(text: str) -> str:
+    """What somebody wrote, for a spreadsheet that cuts cells at a semicolon, a tab or a line, too.
+
+    It is for reading alone: `restore` takes off what `defuse` adds, and nothing within a text.
+    """
+    return _CUT.sub(rf"\1{MARK}", text)
 
 
 def defuse_cell(value: object) -> object:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.data.files import read_sheet
+from tiewise.data.files import read_numbers, read_sheet
 from tiewise.data.formats import heading
 from tiewise.data.text_columns import as_text, tidied_ids
 from tiewise.errors import InputError
@@ -72,8 +72,10 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]
     """
     import pyarrow as pa
 
-    sheet = read_sheet(Path(path))
-    table, headings = sheet.table, list(sheet.table.column_names)
+    # As texts a million numbers take several times their room.
+    numbers = read_numbers(Path(path), ID_HEADINGS)
+    table = read_sheet(Path(path)).table if numbers is None else numbers
+    headings = list(table.column_names)
     ids: list[str] | None = None
     if headings[0].strip().lower() in ID_HEADINGS:
         ids = [as_text(value) for value in table.column(0).to_pylist()]
@@ -97,11 +99,12 @@ def read_matrix(path: str | Path) -> tuple[NDArray[np.float64], tuple[str, ...]]
             try:
                 matrix[row, column] = float(value)
             except (TypeError, ValueError):
+                place = read_sheet(Path(path)).place(row)
                 raise InputError(
-                    f"{path}, {sheet.place(row)}: {value!r} in column {label!r} is not a number; "
+                    f"{path}, {place}: {value!r} in column {label!r} is not a number; "
                     "write every entry of the matrix"
                 ) from None
-    del table, sheet
-    # A thousand items are a million texts, and Arrow would keep their room.
+    del table, numbers
+    # Arrow would keep their room.
     pa.default_memory_pool().release_unused()
     return matrix, items

@@ -51,6 +51,7 @@ class Draws:
     warm_start: object = None
     standard_error: Floats | None = None
     tie_standard_error: float | None = None
+    cut_standard_error: Floats | None = None
     level: Floats | None = None
     stored: StoredDraws | None = field(default=None, repr=False, compare=False)
     more: Callable[[int, int, Progress], Draws] | None = field(
@@ -146,15 +147,10 @@ class EngineUnsuitable(Exception):
 
 
 def refuse_terms(model: BradleyTerry, engine: Engine) -> None:
-    """Raise InputError if the model has terms or grades, for engines of the plain model only."""
+    """Raise InputError if the model has terms, for engines of models without."""
     if model.terms:
         kinds = ", ".join(type(term).__name__ for term in model.terms)
         raise InputError(
             f"{engine.name} cannot explore a model with {kinds}; leave the engine out, or use "
             "transport"
-        )
-    if model.steps:
-        raise InputError(
-            f"{engine.name} does not know graded answers; leave the engine out, use transport, or "
-            "leave the grades out"
         )

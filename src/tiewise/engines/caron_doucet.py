@@ -75,6 +75,7 @@ class CaronDoucet:
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
         refuse_terms(model, self)
+        refuse_graded_answers(model)
         refuse_other_priors(model)
         if model.fixed_tie is None:
             refuse_improper(model.counts, self.shape)
@@ -106,6 +107,15 @@ class CaronDoucet:
     def _describe(self, model: BradleyTerry) -> str:
         own = f"exp(quality) ~ gamma({self.shape:g}, {self.rate:g}), independent"
         return own + ("; exp(tie) flat above 1" if model.fixed_tie is None else "")
+
+
+def refuse_graded_answers(model: BradleyTerry) -> None:
+    """Raise InputError if answers are graded: upper cuts have no latent exponentials."""
+    if model.steps:
+        raise InputError(
+            "Caron and Doucet's sampler does not know graded answers; leave the grades out "
+            "(ungraded()), or use another engine (transport, gibbs, metropolis)"
+        )
 
 
 def refuse_other_priors(model: BradleyTerry) -> None:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 JITTER = 0.1
 PILOT_TRAJECTORIES = 4
-# The first of two kicks in a half of the trajectory, for two and for three steps, and the first
+# The first of two kicks in a half of the trajectory, for pairs and for three steps, and the first
 # rotation of three. Equal ones would be leapfrog steps, whose error in the energy is larger.
 FIRST_OF_TWO, FIRST_OF_THREE, FIRST_ROTATION = 0.215, 0.1, 0.29
 
@@ -33,6 +33,8 @@ class TrajectorySettings(NamedTuple):
 
     def split(self) -> tuple[Floats, Floats]:
         """Angles of the kicks (steps + 1) and of the rotations (steps) between them."""
+        if self.steps == 2:
+            return _two_steps(self.angle)
         kicks, rotations = _stage(self.steps)
         times = self.steps // len(rotations)
         whole = np.zeros(self.steps + 1)
@@ -40,6 +42,17 @@ class TrajectorySettings(NamedTuple):
             whole[k * len(rotations) : (k + 1) * len(rotations) + 1] += kicks
         scale = self.angle / times
         return whole * scale, np.tile(rotations, times) * scale
+
+
+def _two_steps(angle: float) -> tuple[Floats, Floats]:
+    """Kicks and rotations of two steps, without an error of first order where V is cubic.
+
+    Along a rotation the slope of a cubic has the frequencies 1 and 3, and these kicks integrate
+    both exactly. Their sum is not the angle: kicks may be anything that depends on position alone.
+    """
+    half = angle / 2
+    outer, middle = np.tan(half) / 3, 4 * np.sin(half) / 3
+    return np.array([outer, middle, outer]), np.array([half, half])
 
 
 def _stage(steps: int) -> tuple[list[float], list[float]]:

@@ -8,7 +8,8 @@ these variables integrated out, and α² twice: once at fixed qualities, once at
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -19,9 +20,10 @@ from tiewise.engines.base import Draws, refuse_terms
 from tiewise.engines.capacity import FLOPS, announce, require_memory
 from tiewise.engines.preconditioners.laplace_marginal import fit_laplace_marginal
 from tiewise.engines.preconditioners.newton import ConditionalPosterior
-from tiewise.engines.share_updates import draw_share, draw_share_and_quality
-from tiewise.engines.slice_sampling import slice_draw
 from tiewise.engines.threads import chain_generators, in_threads
+from tiewise.engines.updates.share import draw_share, draw_share_and_quality
+from tiewise.engines.updates.slice_sampling import slice_draw
+from tiewise.engines.updates.steps import SteppedLikelihood, cuts
 from tiewise.model import kernels
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Fixed, InverseGamma
@@ -73,11 +75,16 @@ class Gibbs:
                 lambda chain, counter: sampler.run(chain, each, thin, counter),
                 chains, counter, self.threads,
             )  # fmt: skip
-            quality, tie, variance, share = (np.stack(part) for part in zip(*runs, strict=True))
+            quality, tie, variance, share, own = (
+                np.stack(part) for part in zip(*runs, strict=True)
+            )
+            terms = {} if model.mixture is None else {"share": share}
+            if model.steps:
+                terms["cut"] = cuts(tie, own)
             facts = {"warmup": self.warmup, "as_published": int(self.as_published)}
             return Draws(
-                quality, tie, variance, terms={} if model.mixture is None else {"share": share},
-                facts=facts, build_seconds=build_seconds, more=draw,
+                quality, tie, variance, terms=terms, facts=facts, build_seconds=build_seconds,
+                more=draw,
             )  # fmt: skip
 
         return draw(-(-self.draws // self.chains), 1, progress)
@@ -89,6 +96,7 @@ class _State:
     tie: float
     variance: float
     share: float = 1.0
+    steps: Floats = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass
@@ -111,6 +119,7 @@ class _Sampler:
     log_alpha_width: float
     log_alpha_sd: float
     as_published: bool
+    step_sds: Floats
 
     @classmethod
     def of(cls, model: BradleyTerry, *, as_published: bool) -> _Sampler:
@@ -123,17 +132,31 @@ class _Sampler:
             likelihood = model.negative_hessian(mode.quality, mode.tie)
             own = posterior.tie_hessian(mode.quality, mode.unconstrained_tie, likelihood)[1]
             tie_width = float(3 / np.sqrt(max(own, 1e-4)))
-        start = _State(mode.quality, mode.tie, float(np.exp(2 * mode.log_alpha)), share)
+        stepped = SteppedLikelihood(model)
+        steps = stepped.start()
+        start = _State(mode.quality, mode.tie, float(np.exp(2 * mode.log_alpha)), share, steps)
         # Slices are stepped out from about three standard deviations. Conditional on λ/α, log α
         # depends on the likelihood alone, so that its marginal sd is a fair guess.
         width = 3 * max(marginal.sd, 1e-2)
-        return cls(model, posterior, start, tie_width, width, marginal.sd, as_published)
+        step_sds = stepped.sds(mode.quality, mode.tie, steps)
+        return cls(model, posterior, start, tie_width, width, marginal.sd, as_published, step_sds)
+
+    @cached_property
+    def stepped(self) -> SteppedLikelihood:
+        """The likelihood, that of graded answers with their steps."""
+        return SteppedLikelihood(self.model)
+
+    def log_likelihood(self, quality: Floats, tie: Floats, steps: Floats) -> Floats:
+        """Log likelihood of qualities (items, values) and thresholds (values) at these steps."""
+        columns = np.repeat(steps[:, None], len(tie), axis=1)
+        return self.stepped.log_likelihood(quality, tie, columns)
 
     def run(
         self, chain: _Chain, draws: int, thin: int, counter: ProgressCounter
-    ) -> tuple[Floats, Floats, Floats, Floats]:
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """The next draws of a chain after its warm-up, each the last of `thin` sweeps."""
         quality = np.empty((draws, self.model.size))
+        steps = np.empty((draws, len(self.start.steps)))
         tie, variance, share = np.empty((3, draws))
         state, rng = chain.state or self._dispersed_start(chain.rng), chain.rng
         for k in range(-chain.warmup, draws):
@@ -141,10 +164,10 @@ class _Sampler:
                 state = self.sweep(state, rng)
             if k >= 0:
                 quality[k], tie[k], variance[k] = state.quality, state.tie, state.variance
-                share[k] = state.share
+                share[k], steps[k] = state.share, state.steps
             counter.step()
         chain.state, chain.warmup = state, 0
-        return quality, tie, variance, share
+        return quality, tie, variance, share, steps
 
     def _dispersed_start(self, rng: Generator) -> _State:
         """A start wider than the posterior in α and δ; the first sweep draws the qualities."""
@@ -157,14 +180,18 @@ class _Sampler:
             t = prior.unconstrain(tie) + 2 / 3 * self.tie_width * rng.normal()
             tie = float(prior.constrain(np.array([t])).tie[0])
         share = 1.0 if self.model.mixture is None else float(rng.uniform(0.02, 0.98))
-        return _State(self.start.quality, tie, variance, share)
+        steps = self.stepped.dispersed(self.start.steps, 2 * self.step_sds, rng)
+        return _State(self.start.quality, tie, variance, share, steps)
 
     def sweep(self, state: _State, rng: Generator) -> _State:
-        """Qualities, threshold, variance, share: each from its conditional distribution."""
+        """Qualities, thresholds, variance, share: each from its conditional distribution."""
         state = replace(state, quality=self._draw_quality(state, rng))
         if self.posterior.tie_prior is not None:
             update = self._random_walk_tie if self.as_published else self._draw_tie
             state = replace(state, tie=update(state, rng))
+        if self.model.steps:
+            own = self.stepped.draw(state.quality, state.tie, state.steps, 3 * self.step_sds, rng)
+            state = replace(state, steps=own)
         if self.model.fixed_variance is None:
             state = replace(state, variance=self._draw_variance(state, rng))
             if not self.as_published:
@@ -179,22 +206,25 @@ class _Sampler:
         share = draw_share(mixture, z, state.variance, state.share, rng)
 
         def log_likelihood(quality: Floats) -> Floats:
-            return self.model.log_likelihood(quality, np.full(quality.shape[1], state.tie))
+            tie = np.full(quality.shape[1], state.tie)
+            return self.log_likelihood(quality, tie, state.steps)
 
         share, quality = draw_share_and_quality(mixture, z, share, log_likelihood, rng)
         return replace(state, share=share, quality=quality)
 
     def _draw_quality(self, state: _State, rng: Generator) -> Floats:
         """λ conditional on Pólya–Gamma variables z: N(S Xᵀ(k + δ z), S), S⁻¹ = XᵀZX + Σ⁻¹/α²."""
-        counts = self.model.counts
-        forth, back = self.model.successes
-        ahead, behind = self.model.margins(state.quality, state.tie)
+        first, second, forth, back = self.stepped.pairs
+        tie = self.stepped.row_thresholds(state.tie, state.steps)
+        ahead, behind = kernels.margins(state.quality[first] - state.quality[second], tie)
         z_forth, z_back = _polya_gamma(forth, ahead, rng), _polya_gamma(back, behind, rng)
-        linear = (forth - back) / 2 + state.tie * (z_forth - z_back)
+        linear = (forth - back) / 2 + tie * (z_forth - z_back)
         size = self.model.size
-        up, down = (np.bincount(side, linear, size) for side in (counts.first, counts.second))
+        up, down = (np.bincount(side, linear, size) for side in (first, second))
         target: Floats = np.asarray(up - down, np.float64)
-        weight = kernels.laplacian(counts.first, counts.second, z_forth + z_back, size)
+        weight = kernels.laplacian(first, second, z_forth + z_back, size)
+        if (anchors := self.model.anchor_factor) is not None:
+            anchors.add_conditional(state.quality, weight, target, rng)
         factor, precision = self.posterior.factor, self._precision(state)
         if precision is not None:
             return _gaussian(weight + precision / state.variance, target, rng)
@@ -204,15 +234,16 @@ class _Sampler:
         quality: Floats = factor @ _gaussian(inverse, factor.T @ target, rng)
         return quality
 
-    def _tie_log_density(self, quality: Floats) -> Callable[[Floats], Floats]:
-        """Log density of the unconstrained threshold, conditional on the qualities."""
+    def _tie_log_density(self, state: _State) -> Callable[[Floats], Floats]:
+        """Log density of the unconstrained threshold, conditional on everything else."""
         prior = self.posterior.tie_prior
         assert prior is not None
 
         def log_density(t: Floats) -> Floats:
             at = prior.constrain(t)
             with np.errstate(all="ignore"):
-                total = self.model.log_likelihood(_columns(quality, len(t)), at.tie)
+                columns = _columns(state.quality, len(t))
+                total = self.log_likelihood(columns, at.tie, state.steps)
                 total = total + prior.log_density(at.tie) + at.log_jacobian
             return np.where(np.isfinite(total), total, -np.inf)
 
@@ -222,7 +253,7 @@ class _Sampler:
         """δ by slice sampling, the Pólya–Gamma variables integrated out."""
         prior = self.posterior.tie_prior
         assert prior is not None
-        log_density = self._tie_log_density(state.quality)
+        log_density = self._tie_log_density(state)
         t = slice_draw(log_density, prior.unconstrain(state.tie), self.tie_width, rng)
         return float(prior.constrain(np.array([t])).tie[0])
 
@@ -234,7 +265,8 @@ class _Sampler:
         if not prior.low < new < prior.high:
             return state.tie
         ties = np.array([new, state.tie])
-        log = self.model.log_likelihood(_columns(state.quality, 2), ties) + prior.log_density(ties)
+        log = self.log_likelihood(_columns(state.quality, 2), ties, state.steps)
+        log = log + prior.log_density(ties)
         return new if np.log(rng.uniform()) < log[0] - log[1] else state.tie
 
     def _draw_variance(self, state: _State, rng: Generator) -> float:
@@ -278,7 +310,7 @@ class _Sampler:
         def log_density(a: Floats) -> Floats:
             with np.errstate(all="ignore"):
                 quality = _columns(state.quality, len(a)) * np.exp(a - start)
-                total = self.model.log_likelihood(quality, np.full(len(a), state.tie))
+                total = self.log_likelihood(quality, np.full(len(a), state.tie), state.steps)
                 total = total + prior.log_density(a)
                 possible = (np.exp(2 * a) < MAX_VARIANCE) & np.isfinite(total)
             return np.where(possible, total, -np.inf)

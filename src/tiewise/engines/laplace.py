@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from tiewise.engines.base import Draws, refuse_terms
 from tiewise.engines.capacity import FLOPS, announce, require_memory
+from tiewise.engines.preconditioners.hierarchical_preconditioner import (
+    build_hierarchical_preconditioner,
+)
 from tiewise.engines.preconditioners.mixture_preconditioner import WarmStart, plain_or_mixture
+from tiewise.engines.preconditioners.plain import Preconditioner
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.progress import Progress
 
@@ -43,7 +47,11 @@ class Laplace:
         require_memory(model, self.name, matrices=6)
         announce(self.name, model, 30 * model.size**3 / FLOPS)
         begin = perf_counter()
-        preconditioner = plain_or_mixture(model, self.start)
+        preconditioner: Preconditioner = (
+            build_hierarchical_preconditioner(model)
+            if model.steps
+            else plain_or_mixture(model, self.start)
+        )
         build_seconds = perf_counter() - begin
         rng = np.random.default_rng(seed)
         parts: list[dict[str, Floats]] = []

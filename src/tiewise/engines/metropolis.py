@@ -2,7 +2,8 @@
 
 Qualities take the proposal √(1 − β²) λ + β ξ with ξ from their prior conditional on α². It leaves
 that prior invariant, so that the likelihood ratio alone decides. The unconstrained threshold has a
-random walk of its own, and α² is drawn from its conditional distribution.
+random walk of its own, so have the steps to further cuts of graded answers, and α² is drawn from
+its conditional distribution.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple
 
@@ -25,9 +27,10 @@ from tiewise.engines.preconditioners.mixture_preconditioner import (
     plain_or_mixture,
 )
 from tiewise.engines.preconditioners.plain import PlainPreconditioner
-from tiewise.engines.share_updates import LARGEST, draw_share
-from tiewise.engines.slice_sampling import slice_draw
 from tiewise.engines.threads import chain_generators, in_threads
+from tiewise.engines.updates.share import LARGEST, draw_share
+from tiewise.engines.updates.slice_sampling import slice_draw
+from tiewise.engines.updates.steps import SteppedLikelihood, cuts
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Mixture, share_of
@@ -69,7 +72,7 @@ class Metropolis:
         each = 1e-9 * model.size**2 + 2e-8 * len(model.counts.first)
         announce(self.name, model, steps * each / self.threads)
         begin = perf_counter()
-        sampler = _Sampler(plain_or_mixture(model))
+        sampler = _Sampler(plain_or_mixture(model), SteppedLikelihood(model))
         build_seconds = perf_counter() - begin
         chains = [_Chain(rng) for rng in chain_generators(seed, self.chains)]
 
@@ -82,16 +85,20 @@ class Metropolis:
                 ),
                 chains, counter, self.threads,
             )  # fmt: skip
-            quality, tie, variance, share = (np.stack(part) for part in zip(*runs, strict=True))
-            facts = self._facts(chains, free_tie=model.fixed_tie is None)
+            quality, tie, variance, share, steps = (
+                np.stack(part) for part in zip(*runs, strict=True)
+            )
+            terms = {} if model.mixture is None else {"share": share}
+            if model.steps:
+                terms["cut"] = cuts(tie, steps)
             return Draws(
-                quality, tie, variance, terms={} if model.mixture is None else {"share": share},
-                facts=facts, build_seconds=build_seconds, more=draw,
+                quality, tie, variance, terms=terms, facts=self._facts(chains, model),
+                build_seconds=build_seconds, more=draw,
             )  # fmt: skip
 
         return draw(-(-self.draws // self.chains), 1, progress)
 
-    def _facts(self, chains: Sequence[_Chain], *, free_tie: bool) -> dict[str, str | int | float]:
+    def _facts(self, chains: Sequence[_Chain], model: BradleyTerry) -> dict[str, str | int | float]:
         """Step sizes, and the acceptance of all draws so far."""
         acceptance = np.stack([np.concatenate(chain.acceptance) for chain in chains])
         facts: dict[str, str | int | float] = {
@@ -99,16 +106,20 @@ class Metropolis:
             "acceptance": float(acceptance[..., 0].mean()),
             "step": float(np.mean([chain.step_sizes.quality for chain in chains])),
         }  # fmt: skip
-        if free_tie:
+        if model.fixed_tie is None:
             facts["tie_acceptance"] = float(acceptance[..., 1].mean())
             facts["tie_step"] = float(np.mean([chain.step_sizes.tie for chain in chains]))
+        if model.steps:
+            facts["cut_acceptance"] = float(acceptance[..., 2].mean())
+            facts["cut_step"] = float(np.mean([chain.step_sizes.cut for chain in chains]))
         return facts
 
 
 class _State(NamedTuple):
     """The state of a chain: x with λ = B x, the threshold δ and its coordinate t, α² and ρ.
 
-    Where ρ is inferred, B = E diag(√(ρ r + 1 − ρ)); x has the prior N(0, α² I) for every ρ.
+    `steps` are those from δ to further cuts, where answers are graded. Where ρ is inferred,
+    B = E diag(√(ρ r + 1 − ρ)); x has the prior N(0, α² I) for every ρ.
     """
 
     x: Floats
@@ -117,6 +128,7 @@ class _State(NamedTuple):
     t: float
     variance: float
     log_likelihood: float
+    steps: Floats
     share: float = 1.0
 
 
@@ -125,22 +137,28 @@ class _Acceptance(NamedTuple):
 
     quality: float
     tie: float
+    cut: float
 
 
 class _StepSizes(NamedTuple):
-    """β of the qualities' proposal, and the sd of the unconstrained threshold's."""
+    """β of the qualities' proposal, the sd of the unconstrained threshold's, and of steps'.
+
+    The last is in units of each step's own standard deviation.
+    """
 
     quality: float
     tie: float
+    cut: float
 
     def tuned(self, acceptance: _Acceptance, rate: float) -> _StepSizes:
         """Larger where acceptance is above its target, smaller where it is below."""
         quality = self.quality * math.exp(rate * (acceptance.quality - QUALITY_TARGET))
         tie = self.tie * math.exp(rate * (acceptance.tie - TIE_TARGET))
-        return _StepSizes(min(1.0, quality), tie)
+        cut = self.cut * math.exp(rate * (acceptance.cut - TIE_TARGET))
+        return _StepSizes(min(1.0, quality), tie, cut)
 
 
-UNTUNED = _StepSizes(1.0, 1.0)
+UNTUNED = _StepSizes(1.0, 1.0, 1.0)
 
 
 @dataclass
@@ -161,14 +179,16 @@ class _Sampler:
     """
 
     preconditioner: PlainPreconditioner | MixturePreconditioner
+    stepped: SteppedLikelihood
 
     def run(
         self, chain: _Chain, warmup: int, draws: int, warmup_thin: int, thin: int,
         counter: ProgressCounter,
-    ) -> tuple[Floats, Floats, Floats, Floats]:  # fmt: skip
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:  # fmt: skip
         """The next draws of a chain after its warm-up, each the last of `thin` steps."""
         quality = np.empty((draws, self.preconditioner.model.size))
-        (tie, variance, share), acceptance = np.empty((3, draws)), np.empty((draws, 2))
+        (tie, variance, share), acceptance = np.empty((3, draws)), np.empty((draws, 3))
+        steps = np.empty((draws, len(self.stepped.priors)))
         # A proposal may overflow (a threshold of 0 or ∞); it is then rejected without a warning.
         with np.errstate(all="ignore"):
             if chain.state is None:
@@ -179,11 +199,11 @@ class _Sampler:
             for k in range(draws):
                 state, acceptance[k] = self.advance(state, chain.step_sizes, thin, chain.rng)
                 quality[k], tie[k], variance[k] = state.quality, state.tie, state.variance
-                share[k] = state.share
+                share[k], steps[k] = state.share, state.steps
                 counter.step()
         chain.state = state
         chain.acceptance.append(acceptance)
-        return quality, tie, variance, share
+        return quality, tie, variance, share, steps
 
     def warm_up(
         self, rng: Generator, warmup: int, thin: int, counter: ProgressCounter
@@ -191,7 +211,7 @@ class _Sampler:
         """The state after a wide start and the warm-up, and tuned step sizes."""
         state = self.start(rng)
         rank, tie_sd = self.preconditioner.rank, self.preconditioner.tie_sd
-        step_sizes = _StepSizes(1 / math.sqrt(1 + rank), 2 * tie_sd)
+        step_sizes = _StepSizes(1 / math.sqrt(1 + rank), 2 * tie_sd, 2.0)
         for k in range(warmup * thin):
             state, acceptance = self.step(state, step_sizes, rng)
             # The learning rate falls, so that step sizes converge before they are frozen.
@@ -204,39 +224,50 @@ class _Sampler:
         self, state: _State, step_sizes: _StepSizes, thin: int, rng: Generator
     ) -> tuple[_State, _Acceptance]:
         """The state after `thin` steps, and their mean acceptance."""
-        quality = tie = 0.0
+        quality = tie = cut = 0.0
         for _ in range(thin):
             state, acceptance = self.step(state, step_sizes, rng)
             quality, tie = quality + acceptance.quality, tie + acceptance.tie
-        return state, _Acceptance(quality / thin, tie / thin)
+            cut += acceptance.cut
+        return state, _Acceptance(quality / thin, tie / thin, cut / thin)
 
     def start(self, rng: Generator) -> _State:
-        """A draw from the Laplace approximation, twice as wide in α and δ."""
+        """A draw from the Laplace approximation without grades, twice as wide in α and δ."""
         q = rng.normal(size=(self.preconditioner.dimensions, 1))
         q[self.preconditioner.rank :] *= 2
         at = self.preconditioner.parameters(q)
         tie, variance = float(at.tie[0]), math.exp(2 * at.log_alpha[0])
         quality, t = np.ascontiguousarray(at.quality[:, 0]), float(at.unconstrained_tie[0])
-        log_likelihood = self.log_likelihood(quality, tie)
+        start = self.stepped.start()
+        steps = self.stepped.dispersed(start, 2 * self._step_sds, rng)
+        log_likelihood = self.log_likelihood(quality, tie, steps)
         if not isinstance(at, MixtureParameters):
-            return _State(at.x[:, 0], quality, tie, t, variance, log_likelihood)
+            return _State(at.x[:, 0], quality, tie, t, variance, log_likelihood, steps)
         share = min(float(share_of(at.tau)[0]), LARGEST)
         x = at.z[:, 0] / self._sd(share)
-        return _State(x, quality, tie, t, variance, log_likelihood, share)
+        return _State(x, quality, tie, t, variance, log_likelihood, steps, share)
+
+    @cached_property
+    def _step_sds(self) -> Floats:
+        """Standard deviations of steps on the real line, about the middle of the starts."""
+        at = self.preconditioner.parameters(np.zeros((self.preconditioner.dimensions, 1)))
+        return self.stepped.sds(at.quality[:, 0], float(at.tie[0]), self.stepped.start())
 
     def step(
         self, state: _State, step_sizes: _StepSizes, rng: Generator
     ) -> tuple[_State, _Acceptance]:
-        """Qualities, threshold, variance: each updated once, where it is not fixed."""
+        """Qualities, thresholds, variance: each updated once, where it is not fixed."""
         state, quality = self.update_quality(state, step_sizes.quality, rng)
-        tie = TIE_TARGET
+        tie = cut = TIE_TARGET
         if self.preconditioner.tie_prior is not None:
             state, tie = self.update_tie(state, step_sizes.tie, rng)
+        if self.stepped.priors:
+            state, cut = self.update_steps(state, step_sizes.cut, rng)
         if self.preconditioner.variance_prior is not None:
             state = state._replace(variance=self.draw_variance(state, rng))
         if self.mixture is not None:
             state = self.update_share(state, rng)
-        return state, _Acceptance(quality, tie)
+        return state, _Acceptance(quality, tie, cut)
 
     @property
     def mixture(self) -> Mixture | None:
@@ -268,7 +299,7 @@ class _Sampler:
         noise = rng.normal(size=len(state.x)) * math.sqrt(state.variance)
         x = math.sqrt(1 - step_size**2) * state.x + step_size * noise
         quality = self.quality(x, state.share)
-        log_likelihood = self.log_likelihood(quality, state.tie)
+        log_likelihood = self.log_likelihood(quality, state.tie, state.steps)
         proposal = state._replace(x=x, quality=quality, log_likelihood=log_likelihood)
         return _accept_or_reject(state, proposal, log_likelihood - state.log_likelihood, rng)
 
@@ -280,10 +311,24 @@ class _Sampler:
         at = prior.constrain(np.array([t, state.t]))
         log_prior = prior.log_density(at.tie) + at.log_jacobian
         tie = float(at.tie[0])
-        log_likelihood = self.log_likelihood(state.quality, tie)
+        log_likelihood = self.log_likelihood(state.quality, tie, state.steps)
         proposal = state._replace(tie=tie, t=t, log_likelihood=log_likelihood)
         log_ratio = log_likelihood - state.log_likelihood + float(log_prior[0] - log_prior[1])
         return _accept_or_reject(state, proposal, log_ratio, rng)
+
+    def update_steps(self, state: _State, step_size: float, rng: Generator) -> tuple[_State, float]:
+        """A random-walk proposal of each step in turn, and their mean acceptance."""
+        total = 0.0
+        for k, prior in enumerate(self.stepped.priors):
+            t = prior.unconstrain(float(state.steps[k]))
+            new = t + step_size * self._step_sds[k] * rng.normal()
+            steps, log_prior = self.stepped.moved(state.steps, k, np.array([new, t]))
+            log_likelihood = self.log_likelihood(state.quality, state.tie, steps[:, 0])
+            proposal = state._replace(steps=steps[:, 0], log_likelihood=log_likelihood)
+            log_ratio = log_likelihood - state.log_likelihood + float(log_prior[0] - log_prior[1])
+            state, acceptance = _accept_or_reject(state, proposal, log_ratio, rng)
+            total += acceptance
+        return state, total / len(self.stepped.priors)
 
     def draw_variance(self, state: _State, rng: Generator) -> float:
         """α² conditional on the qualities."""
@@ -300,10 +345,10 @@ class _Sampler:
         a = slice_draw(log_density, math.log(state.variance) / 2, 3 / math.sqrt(2 * rank), rng)
         return math.exp(2 * a)
 
-    def log_likelihood(self, quality: Floats, tie: float) -> float:
+    def log_likelihood(self, quality: Floats, tie: float, steps: Floats) -> float:
         """The model's log likelihood for one chain."""
-        model = self.preconditioner.model
-        return float(model.log_likelihood(quality[:, None], np.array([tie]))[0])
+        at = quality[:, None], np.array([tie]), steps[:, None]
+        return float(self.stepped.log_likelihood(*at)[0])
 
 
 def _accept_or_reject(

@@ -43,8 +43,10 @@ MIN_CHAIN_DRAWS = 50  # where there are enough draws for two chains in each supe
 STEPS: tuple[int, ...] = (2, 3, 4, 6, 8)
 PATIENT_STEPS: tuple[int, ...] = (12, 18, 27, 40)
 SPARSE_STEPS: tuple[int, ...] = (4, 6, 9, 12, 18, 27, 40)
-ANGLE = 1.75
-MIN_ACCEPTANCE = 0.6
+# Total angles of trajectories: the second of two steps that lose too much energy at the first.
+ANGLE, SHORTER_ANGLE = 1.75, 1.6
+TAIL = 1.645  # sd beyond which a twentieth of a Gaussian lies
+MIN_ACCEPTANCE, GOOD_ACCEPTANCE = 0.6, 0.9
 # Starts lie this many sd out in α, in δ and in a few random directions. Were all directions wide,
 # chains with many items would never move.
 START_SD, WIDE_DIRECTIONS = 2.0, 5
@@ -58,6 +60,9 @@ SPARSE_WARMUP = TrajectorySettings(np.pi / 2, 12)
 # Chains of the sparse preconditioner: so many that their qualities fit a cache, but enough to
 # tell superchains apart.
 SPARSE_CHAINS, SPARSE_NUMBERS = 16, 256_000
+# Where every comparison is a row, a draw takes a pass over all of them. Of so many rows the default
+# number of draws is less, and still worth several hundred.
+MANY_ROWS, FEWER_DRAWS = 250_000, 1600
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ class Transport:
         begin = perf_counter()
         preconditioner = self._preconditioner(model)
         build_seconds = perf_counter() - begin
-        chains, steps, warmup = self._schedule(preconditioner)
+        draws = self._number_of_draws(model)
+        chains, steps, warmup = self._schedule(preconditioner, draws)
         blocks = _start_blocks(preconditioner, chains, self.blocks, seed)
         _warm_up(blocks, progress, self.threads, warmup)
         settings, pilot_acceptance = _pilot(blocks, self.threads, steps)
@@ -112,13 +118,19 @@ class Transport:
             "pilot_gradients": sum(block.gradients for block in blocks),
         }
         running = RunningChains(blocks, settings, self.threads, build_seconds, pilot)
-        return running.draw(-(-self.draws // chains), 1, progress)
+        return running.draw(-(-draws // chains), 1, progress)
+
+    def _number_of_draws(self, model: BradleyTerry) -> int:
+        """Number of draws: fewer than the default where there are very many rows of facts."""
+        default = self.draws == type(self).draws
+        many = model.counts.facts is not None and len(model.counts.first) >= MANY_ROWS
+        return min(self.draws, FEWER_DRAWS) if default and many else self.draws
 
     def _schedule(
-        self, preconditioner: Preconditioner
+        self, preconditioner: Preconditioner, draws: int
     ) -> tuple[int, tuple[int, ...], TrajectorySettings]:
         """Number of chains, numbers of steps to choose from, and the warm-up's trajectories."""
-        most = self.draws // MIN_CHAIN_DRAWS // SUPERCHAINS * SUPERCHAINS
+        most = draws // MIN_CHAIN_DRAWS // SUPERCHAINS * SUPERCHAINS
         chains = min(self.chains, max(most, 2 * SUPERCHAINS))
         if not isinstance(preconditioner, SparsePreconditioner):
             return chains, self.steps, self.warmup
@@ -135,7 +147,7 @@ class Transport:
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
         """The engine for models on which this one's acceptance is too low."""
-        if model.terms or model.steps:
+        if _needs_transport(model):
             return PatientTransport(draws=self.draws)
         gibbs: Engine = engine_class("gibbs")(draws=self.draws)
         return gibbs
@@ -150,7 +162,13 @@ class PatientTransport(Transport):
     warmup = PATIENT_WARMUP
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
-        return None if model.terms or model.steps else super()._fallback(model)
+        return None if _needs_transport(model) else super()._fallback(model)
+
+
+def _needs_transport(model: BradleyTerry) -> bool:
+    """Whether many small steps are what is left where large ones are rejected."""
+    anchored = model.anchors is not None and not prefers_sparse(model)
+    return bool(model.terms or model.steps or anchored)
 
 
 @dataclass
@@ -259,10 +277,25 @@ def _pilot(
         return scores[settings][1]
 
     for steps in numbers:
-        if try_settings(TrajectorySettings(ANGLE, steps)) > 0.9:
+        settings = TrajectorySettings(ANGLE, steps)
+        acceptance = try_settings(settings)
+        if steps == STEPS[0] and MIN_ACCEPTANCE < acceptance <= GOOD_ACCEPTANCE:
+            del scores[settings]
+            acceptance = try_settings(settings._replace(angle=SHORTER_ANGLE))
+        if acceptance > GOOD_ACCEPTANCE:
             break
     best = max(scores, key=lambda settings: scores[settings])
     return best, scores[best][1]
+
+
+def _tail_autocorrelation(positions: Floats) -> float:
+    """That of lying in a tail, pooled over coordinates and both tails: what tail ESS tells."""
+    both = []
+    for tail in (positions < -TAIL, positions > TAIL):
+        share = tail.mean()
+        together = (tail[1:] & tail[:-1]).mean() - share**2
+        both.append(together / max(share * (1 - share), 1e-3))
+    return float(np.mean(both))
 
 
 def _pilot_score(
@@ -274,10 +307,9 @@ def _pilot_score(
     # Every coordinate has about mean 0 and variance 1, so that the many can be pooled.
     product, square = (now * before).mean(axis=(0, 2)), (positions**2).mean(axis=(0, 2))
     pooled = product[:rank].sum() / square[:rank].sum()
-    # Tails are known as well as squares are.
-    beyond = positions[:, :rank] ** 2 - 1
-    tails = (beyond[1:] * beyond[:-1]).mean() / (beyond**2).mean()
-    autocorrelation = max([pooled, tails, *(product[rank:] / square[rank:])])
+    # Single coordinates are known to a standard error, which must not decide.
+    others = product[rank:] / square[rank:] - (len(now) * positions.shape[2]) ** -0.5
+    autocorrelation = max([pooled, _tail_autocorrelation(positions[:, :rank]), *others])
     by_chain = np.concatenate([run.acceptance.mean(axis=0) for run in runs])
     # A chain that hardly moves spoils the results of all, so the worst tenth counts too.
     worst = np.sort(by_chain)[: -(-len(by_chain) // 10)]

@@ -28,6 +28,8 @@ UNLIKELY_TO_CERTAIN = (
     "#fff5f0", "#fee0d2", "#fcbba1", "#fc9272", "#fb6a4a", "#ef3b2c", "#cb181d", "#99000d",
 )  # fmt: skip
 UNKNOWN = "#d9dce1"
+OUTSIDE = "#dce6ee"
+"""Sea and land around a map: not the white of an average."""
 
 SERIES = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#a08a00",

@@ -24,16 +24,24 @@ def project(areas: Areas, width: float, height: float, *, upwards: bool = False)
     They begin in the upper left corner with y downwards, as in SVG; with `upwards` in the lower
     left one, as in matplotlib.
     """
+    shapes = areas.geometry.to_numpy()
+    return np.asarray(rescale(shapes, *projection(areas, width, height, upwards=upwards)), object)
+
+
+def projection(
+    areas: Areas, width: float, height: float, *, upwards: bool = False
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The origin and the scale along x and y with which `rescale` makes such a drawing."""
     import shapely
 
     shapes, crs = areas.geometry.to_numpy(), areas.geometry.crs
-    west, south, east, north = shapely.total_bounds(shapes)
+    west, south, east, north = shapely.total_bounds(shapes).tolist()
     # A degree of longitude is shorter away from the equator; metres stay as they are.
     degrees = crs is not None and crs.is_geographic
     shrink = float(np.cos(np.radians((south + north) / 2))) if degrees else 1.0
     scale = min(width / max((east - west) * shrink, 1e-9), height / max(north - south, 1e-9))
     origin, y_scale = ((west, south), scale) if upwards else ((west, north), -scale)
-    return np.asarray(rescale(shapes, origin, (shrink * scale, y_scale)), object)
+    return origin, (shrink * scale, y_scale)
 
 
 def rescale(shapes: Any, origin: tuple[float, float], scale: tuple[float, float]) -> Any:

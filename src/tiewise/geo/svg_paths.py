@@ -20,14 +20,22 @@ def fill_path(shape: Any, decimals: int = 0) -> str:
     return "".join(lines)
 
 
-def border_path(shapes: Iterable[Any]) -> str:
-    """The path of all borders in whole units, each drawn once where two shapes share it."""
+def border_path(shapes: Iterable[Any], decimals: int = 0) -> str:
+    """The path of all borders, each drawn once where two shapes share it."""
     import shapely
 
     edges = shapely.boundary(np.array(list(shapes), dtype=object))
-    rounded = shapely.transform(edges, np.round)
-    lines = shapely.line_merge(shapely.union_all(rounded, grid_size=1))
-    return "".join(_line(shapely.get_coordinates(part), 0) for part in shapely.get_parts(lines))
+    rounded = shapely.transform(edges, lambda points: np.round(points, decimals))
+    lines = shapely.line_merge(shapely.union_all(rounded, grid_size=10.0**-decimals))
+    return line_path([lines], decimals)
+
+
+def line_path(shapes: Iterable[Any], decimals: int = 0) -> str:
+    """The path of lines that are not filled, each from its beginning to its end."""
+    import shapely
+
+    parts = shapely.get_parts(np.array(list(shapes), dtype=object))
+    return "".join(_line(shapely.get_coordinates(part), decimals) for part in parts)
 
 
 def circle_path(shape: Any, radius: float, decimals: int = 0) -> str:

@@ -11,3 +11,6 @@ QUALITY_PRIORS = {
 
 PRIOR_SET_NAMES = ("default", "paper")
 """Priors that go together, by their name on the command line: see `prior_sets`."""
+
+BY_GROUP = "by-group"
+"""In place of True: groups of judges have a sharpness, threshold or side, not single judges."""

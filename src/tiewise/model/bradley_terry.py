@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
+from tiewise.model.anchors.anchors import Anchors
+from tiewise.model.anchors.factor import AnchorFactor
 from tiewise.model.kernels import margins
-from tiewise.model.likelihood import Likelihood, LikelihoodArguments, PlainHessian
+from tiewise.model.likelihood import (
+    AveragedDerivatives,
+    Likelihood,
+    LikelihoodArguments,
+    PlainHessian,
+)
 from tiewise.model.map_priors import Mixture
 from tiewise.model.quality_priors import Independent, QualityPrior
 from tiewise.model.scalar_priors import (
@@ -41,6 +48,7 @@ class BradleyTerry:
     answers `step` is the prior of each step from one cut to the next, or there is one for each.
     `terms` add what else there is: covariates, order, groups and sharpness of judges, and their
     thresholds; `covariates=table, formula="a + log(b)"` is short for the first of these.
+    `anchors` are items whose quality was measured elsewhere.
     """
 
     counts: Counts
@@ -49,6 +57,7 @@ class BradleyTerry:
     tie: TiePrior | Fixed | None = field(default=DEFAULT_TIE, kw_only=True)
     step: TiePrior | tuple[TiePrior, ...] = field(default=DEFAULT_STEP, kw_only=True)
     terms: tuple[Term, ...] = field(default=(), kw_only=True)
+    anchors: Anchors | None = field(default=None, kw_only=True)
     covariates: InitVar[object] = field(default=None, kw_only=True)
     formula: InitVar[str | None] = field(default=None, kw_only=True)
 
@@ -126,13 +135,18 @@ class BradleyTerry:
         return TermDesign.of(self.counts, self.terms)
 
     @cached_property
+    def anchor_factor(self) -> AnchorFactor | None:
+        """What anchors say of qualities; None where there are none."""
+        return None if self.anchors is None else self.anchors.over(self.items)
+
+    @cached_property
     def factor(self) -> Floats | None:
         """F with prior covariance α² F Fᵀ; None stands for the identity."""
         return self.prior.factor(self.size)
 
-    @cached_property
+    @property
     def precision(self) -> Floats | None:
-        """(F Fᵀ)⁻¹ where it can be trusted, else None."""
+        """(F Fᵀ)⁻¹ where it can be trusted, else None; computed anew, so that nothing keeps it."""
         return self.prior.precision(self.size)
 
     @property
@@ -161,17 +175,38 @@ class BradleyTerry:
         return margins(quality[self.counts.first] - quality[self.counts.second], tie)
 
     def log_likelihood(self, quality: Floats, tie: Floats) -> Floats:
-        """Log likelihood for qualities (items, chains) and thresholds (chains), terms left out."""
-        return self.likelihood.log_likelihood(LikelihoodArguments.plain(quality, tie))
+        """Log likelihood for qualities (items, chains) and thresholds (chains), terms left out.
+
+        Of answers and, where there are any, of anchors.
+        """
+        own = self.likelihood.log_likelihood(LikelihoodArguments.plain(quality, tie))
+        anchors = self.anchor_factor
+        return own if anchors is None else own + anchors.log_density(quality)
 
     def gradient(self, quality: Floats, tie: Floats) -> tuple[Floats, Floats]:
         """Its derivatives by quality (items, chains) and by threshold (chains)."""
         by = self.likelihood.gradient(LikelihoodArguments.plain(quality, tie))
+        if self.anchor_factor is not None:
+            self.anchor_factor.add_gradient(quality, by.quality)
         return by.quality, by.tie[0]
 
     def negative_hessian(self, quality: Floats, tie: float) -> PlainHessian:
         """Minus its second derivatives for one chain: quality (items), threshold a number."""
-        return self.likelihood.plain_negative_hessian(quality, tie)
+        own = self.likelihood.plain_negative_hessian(quality, tie)
+        return own if self.anchor_factor is None else self.anchor_factor.added(own, quality)
+
+    def averaged_derivatives(
+        self, quality: Floats, tie: float, gap_sd: Floats
+    ) -> AveragedDerivatives:
+        """Its derivatives, each row's gap averaged over a normal distribution."""
+        own = self.likelihood.averaged_derivatives(quality, tie, gap_sd)
+        if self.anchor_factor is None:
+            return own
+        by_quality = own.by_quality[:, None].copy()
+        self.anchor_factor.add_gradient(quality[:, None], by_quality)
+        return AveragedDerivatives(
+            by_quality[:, 0], own.by_tie, self.anchor_factor.added(own.hessian, quality)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Priors and terms as data; `tie` is None in a model without ties."""
@@ -182,5 +217,7 @@ class BradleyTerry:
         }
         if self.steps:
             facts["step"] = [prior_to_dict(prior) for prior in self.steps]
+        if self.anchors is not None:
+            facts["anchors"] = self.anchors.to_dict()
         terms = [term.to_dict() for term in self.terms]
         return facts | ({"terms": terms} if terms else {})

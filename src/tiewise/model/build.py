@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -10,6 +11,7 @@ from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.geo.item_context import ItemContext
 from tiewise.model import QUALITY_PRIORS
+from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import QualityPrior, quality_prior_class
 from tiewise.model.scalar_priors import (
@@ -33,13 +35,16 @@ class ModelOptions(TypedDict, total=False):
     ties: bool | None
     covariates: object
     formula: str | None
-    order: bool
+    order: bool | str
     advantage: str | None
     judge_groups: str | None
     judges: object
     waves: str | Path | None
-    sharpness: bool
-    thresholds: bool
+    by: str | None
+    sharpness: bool | str
+    thresholds: bool | str
+    anchors: object
+    anchor_slope: float | str | None
 
 
 def build_model(
@@ -54,13 +59,16 @@ def build_model(
     ties: bool | None = None,
     covariates: object = None,
     formula: str | None = None,
-    order: bool = False,
+    order: bool | str = False,
     advantage: str | None = None,
     judge_groups: str | None = None,
     judges: object = None,
     waves: str | Path | None = None,
-    sharpness: bool = False,
-    thresholds: bool = False,
+    by: str | None = None,
+    sharpness: bool | str = False,
+    thresholds: bool | str = False,
+    anchors: object = None,
+    anchor_slope: float | str | None = None,
 ) -> BradleyTerry:
     """The model of these judgements.
 
@@ -68,12 +76,16 @@ def build_model(
     offered; `ties=True` asks for one, `ties=False` leaves tied judgements out.
     `prior` names a prior of quality, `reach` is that of the distance prior, `share` that of the
     network (None infers it); the others, from
-    `covariates` on, are the fields of `TermOptions`.
+    `covariates` on, are the fields of `TermOptions`. `anchors` are items whose quality is known
+    from elsewhere: `Anchors`, or a file, data frame or columns `item`, `value` and `sd`. Where
+    these are no logits, `anchor_slope` says how many of their units a logit is, or "learned".
     """
     context = context or ItemContext()
     options = TermOptions(
-        covariates, formula, order, advantage, judge_groups, judges, waves, sharpness, thresholds
-    )
+        covariates=covariates, formula=formula, order=order, advantage=advantage,
+        judge_groups=judge_groups, judges=judges, waves=waves, by=by, sharpness=sharpness,
+        thresholds=thresholds,
+    )  # fmt: skip
     if isinstance(comparisons, Comparisons):
         comparisons, options = join_waves(comparisons, options)
     counts, terms = counts_and_terms(comparisons, options, table=context.table, id=context.id)
@@ -96,7 +108,17 @@ def build_model(
         variance=variance or DEFAULT_VARIANCE,
         tie=(tie or DEFAULT_TIE) if threshold else None,
         terms=terms,
+        anchors=_anchors(anchors, anchor_slope),
     )
+
+
+def _anchors(source: object, slope: float | str | None) -> Anchors | None:
+    if source is None:
+        if slope is not None:
+            raise InputError("anchor_slope= is that of anchors, and there are none; give anchors=")
+        return None
+    anchors = source if isinstance(source, Anchors) else Anchors.read(source)
+    return anchors if slope is None else replace(anchors, slope=slope)
 
 
 def _has_threshold(comparisons: Comparisons | Counts, tie: TiePrior | Fixed | None) -> bool:

@@ -55,7 +55,7 @@ class CovariateColumns:
 def read_columns(term: Covariates, items: Sequence[str]) -> CovariateColumns:
     """The columns of a formula, an item a row, each with mean 0 and standard deviation 1."""
     table = _rows_of(_as_frame(term.table), term.item, items)
-    names, values = _evaluate(term.formula, table)
+    names, values = evaluate_formula(term.formula, table)
     _refuse_gaps(names, values, items)
     mean, sd = values.mean(axis=0), values.std(axis=0)
     flat = [name for name, width in zip(names, sd, strict=True) if not width > 0]
@@ -124,7 +124,15 @@ def _id(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _evaluate(formula: str, table: pd.DataFrame) -> tuple[list[str], Floats]:
+def formula_columns(formula: str) -> list[str]:
+    """The names of the columns of numbers that a formula speaks of, in its order."""
+    import pandas as pd
+
+    words, _ = _python_source(formula)
+    return CheckedFormula.of(formula, pd.DataFrame({name: np.zeros(0) for name in words})).names
+
+
+def evaluate_formula(formula: str, table: pd.DataFrame) -> tuple[list[str], Floats]:
     """Names and values of a formula's columns, without the intercept: only differences matter."""
     from formulaic import Formula
     from formulaic.errors import FormulaicError

@@ -31,13 +31,15 @@ class LikelihoodArguments(NamedTuple):
     """The arguments of the likelihood, or its derivatives by them; each has a column per chain.
 
     Qualities (groups · items); shift, logarithm of sharpness, and threshold of each stratum. Of
-    graded answers `tie` has a row per step and stratum, δ of all strata first.
+    graded answers `tie` has a row per step and stratum, δ of all strata first. `facts` are
+    coefficients of facts that comparisons have of their own.
     """
 
     quality: Floats
     shift: Floats
     log_sharpness: Floats
     tie: Floats
+    facts: Floats = np.zeros((0, 1))
 
     @classmethod
     def plain(cls, quality: Floats, tie: Floats) -> LikelihoodArguments:
@@ -47,7 +49,7 @@ class LikelihoodArguments(NamedTuple):
 
     def chain(self, k: int) -> LikelihoodArguments:
         """One chain alone."""
-        return LikelihoodArguments(*(part[:, k : k + 1] for part in self))
+        return LikelihoodArguments(*(part[:, k : k + 1] if part.size else part for part in self))
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class StrataHessian(NamedTuple):
     """Minus the second derivatives at a point: those between a stratum's three, and with qualities.
 
     The latter are matrices (strata, groups · items). `laplacians` are those between qualities,
-    group by group. Those by thresholds have the steps of graded answers in front.
+    group by group. Those by thresholds have the steps of graded answers in front. `facts` are
+    those by coefficients of facts (`facts.likelihood.FactHessian`), where there are any.
     """
 
     laplacians: Floats
@@ -100,6 +103,7 @@ class StrataHessian(NamedTuple):
     sharpness_sharpness: Floats
     sharpness_tie: Floats
     tie_tie: Floats
+    facts: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +156,7 @@ class Likelihood:
             pooled.first, pooled.second, pooled.stratum, *pooled.successes(),
         )  # fmt: skip
         if pooled.strengths is not None:
-            rows = _rows_by_cut(pooled)
+            rows = pooled.rows_by_cut(pooled.stratum, strata)[:-1]
             between = pooled.strengths[:, :, :-1].sum(axis=1).T
             steps = np.array([np.bincount(pooled.stratum, own, strata) for own in between], float)
         order = np.argsort(rows[2], kind="stable")
@@ -302,11 +306,25 @@ class Likelihood:
         Those by sharpness leave out what has mean zero at the truth, so that all are positive
         semi-definite together.
         """
-        quality, shift, sharpness, tie = (part[:, 0] for part in self._by_cut(at))
-        gap, weight, cross = strata_kernels.stratum_negative_hessian(
-            *self.rows, quality, shift, sharpness, tie
-        )
-        scale = sharpness[self.stratum]
+        gap, weight, cross = self._curvatures(at)
+        return self._strata_hessian(at, gap, weight, cross, with_shift=with_shift)
+
+    def _curvatures(self, at: LikelihoodArguments) -> tuple[Floats, Floats, Floats]:
+        """The gap of each row, and minus the second derivatives by it; also with the threshold."""
+        arguments = (part[:, 0] for part in self._by_cut(at))
+        return strata_kernels.stratum_negative_hessian(*self.rows, *arguments)
+
+    def _strata_hessian(
+        self,
+        at: LikelihoodArguments,
+        gap: Floats,
+        weight: Floats,
+        cross: Floats,
+        *,
+        with_shift: bool,
+    ) -> StrataHessian:
+        """The sums over rows, from the second derivatives of each."""
+        scale = self._by_cut(at)[2][self.stratum, 0]
         return StrataHessian(
             self._laplacians(weight * scale**2),
             self._by_quality(weight * scale**2) if with_shift else np.empty((0, 0)),
@@ -355,7 +373,9 @@ class Likelihood:
 
     def _by_quality(self, value: Floats, *, by_cut: bool = False) -> Floats:
         """Sums over a stratum's rows: with plus at the first of a pair, with minus at the other."""
-        stratum, number = self._strata_of(by_cut=by_cut)
+        return self._signed_sums(*self._strata_of(by_cut=by_cut), value)
+
+    def _signed_sums(self, stratum: Integers, number: int, value: Floats) -> Floats:
         size = self.items * self.groups
         start = stratum * size
         plus = np.bincount(start + self.first, value, number * size)
@@ -370,27 +390,6 @@ class Likelihood:
             first, second = self.first[mine] - g * self.items, self.second[mine] - g * self.items
             out[g] = kernels.laplacian(first, second, weight[mine], self.items)
         return out
-
-
-def _rows_by_cut(counts: Counts) -> tuple[Integers, ...]:
-    """First, second, stratum and successes each way of graded answers, cut by cut.
-
-    Lower cuts come first, then upper ones: below those an answer for the first is a success of the
-    second. Ties lie between the lowest cuts of both sides.
-    """
-    assert counts.strengths is not None
-    strata, levels = len(counts.strata), counts.levels
-    parts = []
-    for cut in range(2 * levels - 1):
-        lower = cut < levels
-        strength = counts.strengths[:, :, cut if lower else cut - levels]
-        forth, back = strength.T if lower else strength.T[::-1]
-        if cut == 0:
-            forth, back = forth + counts.ties, back + counts.ties
-        used = forth + back > 0
-        own = cut * strata + counts.stratum
-        parts.append([x[used] for x in (counts.first, counts.second, own, forth, back)])
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
 def answer_probabilities(gap: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:

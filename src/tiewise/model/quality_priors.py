@@ -125,49 +125,47 @@ class SpectralPrior:
         """Scale s, eigenvectors V and eigenvalues w, so that Σ = diag(s) V diag(w) Vᵀ diag(s)."""
         raise NotImplementedError  # pragma: no cover
 
-    @cached_property
-    def _eigenpairs(self) -> tuple[Floats, Floats, Floats]:
-        scale, vectors, values = self._spectrum()
-        # Eigenvalues come in order, so the large ones stand together: a view, not a copy.
-        large = np.flatnonzero(values > RANK_TOLERANCE * values.max())
-        span = slice(large[0], large[-1] + 1)
-        return scale, vectors[:, span], values[span]
-
-    # Cached, because models of one prior and ever more judgements share them.
+    # Cached, because models of one prior and ever more judgements share it. Eigenvectors are not
+    # kept beside the factor: they are V = diag(s)⁻¹ F diag(w)^{−½}.
 
     @cached_property
-    def _factor(self) -> Floats:
-        scale, vectors, values = self._eigenpairs
-        return np.ascontiguousarray(scale[:, None] * vectors * np.sqrt(values))
-
-    @cached_property
-    def _precision(self) -> Floats | None:
-        scale, vectors, values = self._eigenpairs
-        if len(values) < len(scale) or values.max() > INVERTIBLE * values.min():
-            return None
-        half = vectors / np.sqrt(values) / scale[:, None]
-        out: Floats = half @ half.T
-        return out
+    def _decomposition(self) -> tuple[Floats, Floats, Floats]:
+        """Scale s, factor F and eigenvalues w."""
+        return _decompose(*self._spectrum())
 
     def factor(self, size: int) -> Floats:
         """F (items, rank) with Σ = F Fᵀ."""
-        return self._factor
+        return self._decomposition[1]
 
     def coordinates(self, quality: Floats) -> Floats:
         """y with quality = F y."""
-        scale, vectors, values = self._eigenpairs
-        out: Floats = vectors.T @ (quality / scale) / np.sqrt(values)
+        scale, factor, values = self._decomposition
+        out: Floats = factor.T @ (quality / scale**2) / values
         return out
 
     def precision(self, size: int) -> Floats | None:
-        """Σ⁻¹, or None where Σ is singular or nearly so."""
-        return self._precision
+        """Σ⁻¹, or None where Σ is singular or nearly so; computed anew, and not kept."""
+        scale, factor, values = self._decomposition
+        if len(values) < len(scale) or values.max() > INVERTIBLE * values.min():
+            return None
+        half = factor / values / scale[:, None] ** 2
+        out: Floats = half @ half.T
+        return out
 
     def covariance(self) -> Floats:
         """Σ, written out."""
         F = self.factor(len(self.items))
         out: Floats = F @ F.T
         return out
+
+
+def _decompose(scale: Floats, vectors: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Scale, factor and eigenvalues without the directions that have no variance to speak of."""
+    # Eigenvalues come in order, so the large ones stand together: a view, not a copy.
+    large = np.flatnonzero(values > RANK_TOLERANCE * values.max())
+    span = slice(large[0], large[-1] + 1)
+    kept = values[span]
+    return scale, np.ascontiguousarray(scale[:, None] * vectors[:, span] * np.sqrt(kept)), kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +187,8 @@ class Covariance(SpectralPrior):
             unit = 1.0 / np.sqrt(np.diag(square))
             square = unit[:, None] * square * unit
         object.__setattr__(self, "matrix", square)
-        lowest, highest = self._eigen[0][[0, -1]]
+        spectrum = self._spectrum()
+        lowest, highest = spectrum[2][[0, -1]]
         if highest <= 0 <= lowest:
             raise InputError("the covariance is 0 everywhere: all qualities would be equal")
         if lowest < -RANK_TOLERANCE * highest:
@@ -197,14 +196,10 @@ class Covariance(SpectralPrior):
                 f"the covariance is not positive semi-definite (its smallest eigenvalue is "
                 f"{lowest:.3g}); a covariance of real quantities cannot be: check its source"
             )
-
-    @cached_property
-    def _eigen(self) -> tuple[Floats, Floats]:
-        values, vectors = np.linalg.eigh(np.asarray(self.matrix))
-        return values, vectors
+        self.__dict__["_decomposition"] = _decompose(*spectrum)
 
     def _spectrum(self) -> tuple[Floats, Floats, Floats]:
-        values, vectors = self._eigen
+        values, vectors = np.linalg.eigh(np.asarray(self.matrix))
         return np.ones(len(values)), vectors, values
 
     @classmethod

@@ -102,7 +102,8 @@ def _term_values(model: BradleyTerry, tie: float, rng: Generator) -> Iterator[tu
         if not isinstance(design.covariates.variance, Fixed):
             yield "coefficient_sd", np.sqrt(square)
     if design.order is not None:
-        yield "order", normal(design.order.variance, len(design.advantages))[0]
+        order = normal(design.order.variance, len(design.advantages))[0]
+        yield "order", order if design.facts is None else order / design.facts.sd
     if design.groups is not None:
         prior = design.groups.prior or model.prior
         factor, copies = prior.factor(model.size), design.contrasts.shape[1]
@@ -116,12 +117,14 @@ def _term_values(model: BradleyTerry, tie: float, rng: Generator) -> Iterator[tu
         yield "contrast_variance", square
     if design.sharpness is not None:
         own, square = normal(design.sharpness.variance, strata)
-        yield "sharpness", np.exp(own)
-        yield "sharpness_sd", np.sqrt(square)
+        yield "sharpness", np.exp(design.relative(design.sharpness, own))
+        if design.sharpness.reference is None:
+            yield "sharpness_sd", np.sqrt(square)
     if design.thresholds is not None:
         own, square = normal(design.thresholds.variance, strata)
-        yield "threshold", tie * np.exp(own)
-        yield "threshold_sd", np.sqrt(square)
+        yield "threshold", tie * np.exp(design.relative(design.thresholds, own))
+        if design.thresholds.reference is None:
+            yield "threshold_sd", np.sqrt(square)
 
 
 def replicate_counts(model: BradleyTerry, truth: Truth, rng: RNGLike) -> Counts:

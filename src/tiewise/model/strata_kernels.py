@@ -44,7 +44,7 @@ _margins = inlined(margins)
 
 
 @inlined
-def _exp(x: float) -> float:
+def exp_double(x: float) -> float:
     """eˣ for |x| < 42, to within 10⁻¹³ of itself: the Taylor polynomial of e^{x/128}, squared."""
     y = x * (1.0 / 128.0)
     p = 1.0 / 3628800.0 + y * (1.0 / 39916800.0 + y * (1.0 / 479001600.0))
@@ -62,7 +62,7 @@ def _exp(x: float) -> float:
 
 
 @inlined
-def _exp_single(x: np.float32) -> np.float32:
+def exp_single(x: np.float32) -> np.float32:
     """eˣ for |x| < 42 in single precision: to within 4 · 10⁻⁶ of itself where |x| < 8."""
     y = x * SHARE
     p = ONE + y * (ONE + y * (C2 + y * (C3 + y * (C4 + y * (C5 + y * C6)))))
@@ -80,7 +80,8 @@ def _exponentials(
     """Whether no gap of a stratum, threshold added, can be as far as `MAX_GAP`; e^−δ, and e^δ."""
     widest = quality.max(axis=0) - quality.min(axis=0) + np.abs(shift).max(axis=0)
     with np.errstate(all="ignore"):
-        is_close = (sharpness * widest + tie < MAX_GAP).all(axis=1)
+        # An upper cut of graded answers is a threshold with a minus.
+        is_close = (sharpness * widest + np.abs(tie) < MAX_GAP).all(axis=1)
         wide = np.exp(tie)
         return is_close, 1.0 / wide, wide
 
@@ -178,7 +179,7 @@ def _stratum_gradient(
                 flow[c] = (up - down) * sharp[c]
         for c in range(flow.size if is_close[s] else 0):
             gap = sharp[c] * (one[c] - two[c] + aside[c])
-            e = _exp(gap)
+            e = exp_double(gap)
             odds = e * far[c]
             ahead, behind = 1.0 + e * near[c], 1.0 + odds
             share = 1.0 / (ahead * behind)
@@ -229,7 +230,7 @@ def _stratum_gradient_single(
                 flow[c] = (up - down) * sharp[c]
         for c in range(flow.size if is_close[s] else 0):
             gap = sharp[c] * (one[c] - two[c] + aside[c])
-            e = _exp_single(gap)
+            e = exp_single(gap)
             odds = e * far[c]
             ahead, behind = ONE + e * near[c], ONE + odds
             share = ONE / (ahead * behind)
@@ -277,7 +278,7 @@ def _stratum_value(
             continue
         for c in range(number):
             gap = sharp[c] * (one[c] - two[c] + aside[c])
-            exp_gap[c] = _exp(gap)
+            exp_gap[c] = exp_double(gap)
             total[c] += f * (gap - own[c])
         if f + b > MOST_FACTORS or f != math.floor(f) or b != math.floor(b):
             for c in range(number):

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts, natural_order
 from tiewise.errors import InputError
+from tiewise.model.facts.columns import FactColumns
+from tiewise.model.facts.likelihood import FactLikelihood
 from tiewise.model.formula import CovariateColumns, read_columns
 from tiewise.model.likelihood import Likelihood, LikelihoodArguments
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
@@ -27,7 +29,8 @@ class TermDesign:
     """CovariateColumns of covariates, groups and advantages of a model's items and strata.
 
     `group` has the group of each stratum, `advantage_values` (strata, advantages) how much each
-    advantage favours the first of a pair.
+    advantage favours the first of a pair. Where advantages are facts of comparisons these are in
+    `facts` instead, an advantage a column, each with standard deviation 1.
     """
 
     counts: Counts = field(repr=False)
@@ -41,6 +44,7 @@ class TermDesign:
     group: Integers = field(default_factory=lambda: np.zeros(1, np.int64), repr=False)
     sharpness: Sharpness | None = None
     thresholds: Thresholds | None = None
+    facts: FactColumns | None = None
 
     @classmethod
     def of(cls, counts: Counts, terms: Sequence[Term]) -> TermDesign:
@@ -51,23 +55,33 @@ class TermDesign:
         columns = None if covariates is None else read_columns(covariates, counts.items)
         names, group = _group_strata(counts, groups)
         advantages, values = _advantages(counts, order)
+        facts = FactColumns.of(counts, order.facts) if order and order.facts else None
         for term in (sharpness, thresholds):
             if term is not None and len(counts.strata) < 2:
                 raise InputError(
                     f"{type(term).__name__} tells judges apart, and the judgements are counted "
                     "as of one; count them with by='judge'"
                 )
+            if term is not None and term.reference not in (None, *counts.strata):
+                raise InputError(
+                    f"reference={term.reference!r} of {type(term).__name__} is none of "
+                    f"{some_names(counts.strata)}; name one of them"
+                )
         return cls(
             counts, covariates, columns, order, advantages, values,
-            groups, names, group, sharpness, thresholds,
+            groups, names, group, sharpness, thresholds, facts,
         )  # fmt: skip
 
     @cached_property
     def likelihood(self) -> Likelihood:
         """The likelihood's rows."""
-        stratified = (
-            self.order is not None or self.sharpness is not None or self.thresholds is not None
-        )
+        stratified = self.sharpness is not None or self.thresholds is not None
+        if self.facts is not None:
+            return FactLikelihood.of_facts(
+                self.counts, self.group, len(self.group_names), self.facts.standard,
+                stratified=stratified,
+            )  # fmt: skip
+        stratified = stratified or self.order is not None
         return Likelihood.of(self.counts, self.group, len(self.group_names), stratified=stratified)
 
     def arguments(
@@ -90,11 +104,13 @@ class TermDesign:
             # A judge's threshold scales all cuts alike; it is that of the first which is not 0.
             first = tie if self.likelihood.levels == 1 or tie.any() else terms["cut"][1]
             steps = steps * np.tile(terms["threshold"] / first, (levels, 1))
+        shifted = "order" in terms and self.facts is None
         return LikelihoodArguments(
             groups.reshape(-1, chains),
-            self.advantage_values @ terms["order"] if "order" in terms else zero,
+            self.advantage_values @ terms["order"] if shifted else zero,
             np.log(terms["sharpness"]) if "sharpness" in terms else zero,
             steps,
+            np.zeros((0, chains)) if self.facts is None else self.facts.per_sd(terms["order"]),
         )
 
     def gaps(self, at: LikelihoodArguments) -> tuple[Floats, Floats]:
@@ -106,8 +122,21 @@ class TermDesign:
         start = len(counts.items) * self.group[counts.stratum]
         own = counts.stratum if self.likelihood.stratified else np.zeros_like(counts.stratum)
         gap = at.quality[counts.first + start] - at.quality[counts.second + start] + at.shift[own]
+        if self.facts is not None:
+            gap = gap + self.facts.standard @ at.facts
         steps = at.tie.reshape(self.likelihood.levels, self.likelihood.strata, -1)[:, own]
         return np.exp(at.log_sharpness[own]) * gap, np.cumsum(steps, axis=0)
+
+    def relative(self, term: Sharpness | Thresholds | None, values: Floats) -> Floats:
+        """Values by stratum (strata, ...), with 0 for the one to which the others are relative.
+
+        Its coordinate is then in nothing but its prior, and says nothing.
+        """
+        if term is None or term.reference is None:
+            return values
+        out = values.copy()
+        out[self.counts.strata.index(term.reference)] = 0.0
+        return out
 
     @cached_property
     def contrasts(self) -> Floats:
@@ -159,6 +188,8 @@ def _advantages(counts: Counts, order: Order | None) -> tuple[tuple[str, ...], F
             "an order effect needs to know which item came first, and these counts do not; "
             "count with ordered=True"
         )
+    if order.facts:
+        return order.facts, np.zeros((number, 0))
     if order.by is None:
         return ("first",), np.ones((number, 1))
     for name, values in order.by.items():

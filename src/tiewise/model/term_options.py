@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from tiewise.data.about_table import TableAnswers, refuse_other_answers
 from tiewise.data.comparisons import SEPARATOR, Comparisons, read_comparisons
 from tiewise.data.counts import Counts, natural_order
-from tiewise.data.formats import heading
-from tiewise.data.layout import JUDGE_HEADINGS
+from tiewise.data.facts import count_with_facts
+from tiewise.data.judge_tables import (
+    count_by_group,
+    groups_of_judges,
+    judge_columns,
+    leave_out_judges,
+)
 from tiewise.data.tables import read_table
-from tiewise.data.text_columns import as_text, tidied_ids
-from tiewise.errors import InputError, InputWarning
+from tiewise.errors import InputError
+from tiewise.model import BY_GROUP
+from tiewise.model.facts.columns import FIRST, read_facts
 from tiewise.model.formula import ID_COLUMNS
+from tiewise.model.scalar_priors import Fixed
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
 from tiewise.text import some_names
 
 WAVE = "wave"
 MOST_GROUPS = 20
+# A few groups do not tell how much groups differ, so that this is held.
+GROUP_SHARPNESS, GROUP_THRESHOLDS = Fixed(0.5**2), Fixed(1.0)
 
 
 @dataclass(frozen=True)
@@ -31,18 +41,22 @@ class TermOptions:
 
     `covariates` and `judges` are files, data frames or mappings of columns; `judge_groups` is a
     column of the judgements or of `judges`; `waves` a second file, or a column of the judgements;
-    `advantage` a column of numbers that says how much favours the first of a pair.
+    `by` a column of the judgements whose values may differ from answer to answer, such as language;
+    `order`, `sharpness` and `thresholds` may be "by-group": of groups, not of single judges;
+    `advantage` a column of numbers of the judgements that says how much favours the first of a
+    pair, or a formula of several, such as `length_diff + log(times)`.
     """
 
     covariates: object = None
     formula: str | None = None
-    order: bool = False
+    order: bool | str = False
     advantage: str | None = None
     judge_groups: str | None = None
     judges: object = None
     waves: str | Path | None = None
-    sharpness: bool = False
-    thresholds: bool = False
+    by: str | None = None
+    sharpness: bool | str = False
+    thresholds: bool | str = False
 
     def __post_init__(self) -> None:
         if self.covariates is not None and self.formula is None:
@@ -53,15 +67,33 @@ class TermOptions:
             raise InputError(
                 "judges= is a table of judges; say with judge_groups= which column has the groups"
             )
-        if self.judge_groups is not None and self.waves is not None:
+        views = [name for name in ("judge_groups", "waves", "by") if getattr(self, name)]
+        if len(views) > 1:
             raise InputError(
-                "judge_groups= and waves= both say which views to compare; give one of them"
+                f"{views[0]}= and {views[1]}= both say which views to compare; give one of them"
             )
+        self._check_by_group(views)
 
-        if self.advantage is not None and (self.by_judge or self.judge_groups or self.waves):
+    def _check_by_group(self, views: list[str]) -> None:
+        """Refuse terms of groups where there are none, or where judges have such terms."""
+        values = {name: getattr(self, name) for name in ("order", "sharpness", "thresholds")}
+        for name, value in values.items():
+            if value not in (True, False, BY_GROUP):
+                raise InputError(f"{name}= is True, False or {BY_GROUP!r}, not {value!r}")
+        by_group = [name for name, value in values.items() if value == BY_GROUP]
+        if by_group and not views:
             raise InputError(
-                "advantage= does not go together with terms of judges; leave out sharpness=True, "
-                "thresholds=True, judge_groups= and waves=, or build the model in Python"
+                f"{by_group[0]}={BY_GROUP!r} is that of groups of judges; say with judge_groups= "
+                "which column has them"
+            )
+        if by_group and self.by_judge:
+            raise InputError(
+                f"{by_group[0]}={BY_GROUP!r} is that of groups, and single judges are told apart, "
+                "too; ask for all of it by group, or for none"
+            )
+        if self.order == BY_GROUP and self.advantage is not None:
+            raise InputError(
+                f"order={BY_GROUP!r} and advantage= do not go together; use order=True"
             )
 
     def __bool__(self) -> bool:
@@ -70,12 +102,17 @@ class TermOptions:
     @property
     def ordered(self) -> bool:
         """Whether it matters which item of a pair came first."""
-        return self.order or self.advantage is not None
+        return bool(self.order) or self.advantage is not None
+
+    @property
+    def answer_groups(self) -> str | None:
+        """The column that says to which group each answer belongs: a wave, or a value of `by`."""
+        return self.by or (None if self.waves is None else str(self.waves))
 
     @property
     def by_judge(self) -> bool:
         """Whether judges are told apart one by one."""
-        return self.sharpness or self.thresholds
+        return self.sharpness is True or self.thresholds is True
 
     def to_dict(self) -> dict[str, Any]:
         """The options that were set, as data; tables by the name of their file."""
@@ -106,6 +143,7 @@ def join_waves(
     second = read_comparisons(options.waves, **(columns or {}))
     _refuse_unordered(second, options)
     _refuse_unordered(comparisons, options)
+    refuse_other_answers(_answers_of(comparisons), _answers_of(second))
     names = [Path(wave.source).stem for wave in (comparisons, second)]
     # Groups stand in the order of their names, and the first wave comes first.
     if names[0] == names[1]:
@@ -120,16 +158,29 @@ def join_waves(
     both = pd.concat([part.dropna(axis=1, how="all") for part in rows], ignore_index=True)
     if "times" in both:
         both["times"] = both["times"].fillna(1).astype(int)
+    graded = comparisons.tally.strength is not None
     joined = read_comparisons(
         both,
         judge="judge" if with_judges else None,
+        grade="grade" if graded else None,
         name=f"{comparisons.source} and {options.waves}",
         any_id=True,
     )
     left_out = Counter(comparisons.left_out) + Counter(second.left_out)
     offered = comparisons.ties_offered or second.ties_offered
-    joined = replace(joined, left_out=dict(left_out), ties_offered=offered)
+    joined = replace(
+        joined,
+        left_out=dict(left_out),
+        ties_offered=offered,
+        levels=max(comparisons.levels, second.levels),
+        grades=comparisons.grades,
+    )
     return joined, replace(options, waves=WAVE)
+
+
+def _answers_of(wave: Comparisons) -> TableAnswers:
+    graded = wave.tally.strength is not None
+    return TableAnswers(wave.source, wave.levels, graded, wave.ties_offered, wave.ties)
 
 
 def counts_and_terms(
@@ -149,10 +200,21 @@ def counts_and_terms(
     if groups is not None:
         terms.append(groups)
     if options.sharpness:
-        terms.append(Sharpness())
+        terms.append(_of_groups(Sharpness, counts, options.sharpness, GROUP_SHARPNESS))
     if options.thresholds:
-        terms.append(Thresholds())
+        terms.append(_of_groups(Thresholds, counts, options.thresholds, GROUP_THRESHOLDS))
     return counts, tuple(terms)
+
+
+def _of_groups(
+    kind: type[Sharpness] | type[Thresholds], counts: Counts, value: bool | str, variance: Fixed
+) -> Sharpness | Thresholds:
+    """A term of judges, or of groups relative to the one with the most answers."""
+    if value != BY_GROUP:
+        return kind()
+    answers = counts.wins_first + counts.wins_second + counts.ties
+    totals = np.bincount(counts.stratum, answers, len(counts.strata))
+    return kind(variance=variance, reference=counts.strata[int(totals.argmax())])
 
 
 def _covariates(
@@ -182,7 +244,7 @@ def _covariates(
 def _count(comparisons: Comparisons | Counts, options: TermOptions) -> tuple[Counts, Groups | None]:
     """Counts by judge, group or wave as the options need, and the groups where there are any."""
     if isinstance(comparisons, Counts):
-        if options.judge_groups or options.waves or options.advantage:
+        if options.judge_groups or options.answer_groups or options.advantage:
             raise InputError(
                 "counts have no columns to find groups in; give the comparisons themselves"
             )
@@ -199,55 +261,46 @@ def _count(comparisons: Comparisons | Counts, options: TermOptions) -> tuple[Cou
             f"{comparisons.source} has one judge only, and there is nobody to tell apart; leave "
             "out sharpness=True and thresholds=True"
         )
-    if options.waves is not None:
-        return _by_wave(comparisons, options)
+    if options.answer_groups is not None:
+        return _by_answer(comparisons, options, options.answer_groups)
     if options.judge_groups is not None:
         return _by_group(comparisons, options)
-    by = "judge" if options.by_judge else options.advantage
-    return comparisons.counts(by=by, ordered=options.ordered), None
+    return _counted(comparisons, options, "judge" if options.by_judge else None), None
+
+
+def _counted(
+    comparisons: Comparisons, options: TermOptions, by: str | tuple[str, ...] | None
+) -> Counts:
+    """Counts by these columns, with facts of the comparisons where options ask for them."""
+    if options.advantage is None:
+        return comparisons.counts(by=by, ordered=options.ordered)
+    names, values = read_facts(comparisons, options.advantage)
+    return count_with_facts(comparisons, values, names, by)
 
 
 def row_strata(comparisons: Comparisons, options: TermOptions) -> list[str] | None:
     """The stratum of every single judgement in a model with these options; None without strata."""
     judge = "judge" if options.by_judge else None
-    if options.waves is not None:
-        wave = str(options.waves)
-        return comparisons.row_strata(("judge", wave) if judge else wave)
+    if (own := options.answer_groups) is not None:
+        return comparisons.row_strata(("judge", own) if judge else own)
     column = options.judge_groups
-    judges = None if options.judges is None else _columns_of(options.judges)
+    judges = None if options.judges is None else judge_columns(options.judges)
     if judge or column is None:
-        by = judge or options.advantage
-        return None if by is None else comparisons.row_strata(by)
+        return None if judge is None else comparisons.row_strata(judge)
     if judges is not None and (column in judges or not _has_column(comparisons, column)):
-        of = _groups_of(judges, column)
+        of = groups_of_judges(judges, column)
         return [of.get(name, "") for name in comparisons.row_strata("judge")]
     return comparisons.row_strata(column)
 
 
 def _order(counts: Counts, options: TermOptions) -> Order:
     """The advantage of the first: of being it, of what a column says, or of both."""
+    if options.order == BY_GROUP:
+        names = counts.strata
+        return Order(by={own: {name: float(name == own) for name in names} for own in names})
     if options.advantage is None:
         return Order()
-    values = {name: _number(name, options.advantage) for name in counts.strata}
-    if len(set(values.values())) < 2:
-        raise InputError(
-            f"advantage=: {options.advantage} says the same of every comparison; use order=True"
-        )
-    first = {"first": dict.fromkeys(counts.strata, 1.0)} if options.order else {}
-    return Order(by={**first, options.advantage: values})
-
-
-def _number(text: str, column: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not math.isfinite(value):
-        raise InputError(
-            f"advantage=: {column} holds {text!r}, which is no number; write 1 where the first "
-            "has the advantage, 0 where neither has, -1 where the second has"
-        )
-    return value
+    return Order(facts=(FIRST, *counts.fact_names) if options.order else counts.fact_names)
 
 
 def _refuse_unordered(comparisons: Comparisons, options: TermOptions) -> None:
@@ -258,31 +311,35 @@ def _refuse_unordered(comparisons: Comparisons, options: TermOptions) -> None:
         )
 
 
-def _by_wave(comparisons: Comparisons, options: TermOptions) -> tuple[Counts, Groups]:
-    """Counts by wave; a judge who came twice is told apart each time."""
-    wave = str(options.waves)
+def _by_answer(
+    comparisons: Comparisons, options: TermOptions, column: str
+) -> tuple[Counts, Groups]:
+    """Counts by wave, or by another column; a judge in several is told apart in each."""
     try:
-        kinds = comparisons.combinations(wave)
+        kinds = comparisons.combinations(column)
     except InputError as error:
-        kind = "a folder and " if Path(wave).is_dir() else ""
-        raise InputError(f"{error}; and {wave} is {kind}no file of a second wave") from None
-    _check_groups([value for (value,) in kinds if value], "waves=", wave)
+        if options.by is not None:
+            raise
+        kind = "a folder and " if Path(column).is_dir() else ""
+        raise InputError(f"{error}; and {column} is {kind}no file of a second wave") from None
+    option = "waves=" if options.by is None else "by="
+    _check_groups([value for (value,) in kinds if value], option, column)
     if not options.by_judge:
-        return comparisons.counts(by=wave, ordered=options.ordered), Groups()
-    of = {SEPARATOR.join(kind): kind[1] for kind in comparisons.combinations("judge", wave)}
-    return comparisons.counts(by=("judge", wave), ordered=options.ordered), Groups(of)
+        return _counted(comparisons, options, column), Groups()
+    of = {SEPARATOR.join(kind): kind[1] for kind in comparisons.combinations("judge", column)}
+    return _counted(comparisons, options, ("judge", column)), Groups(of)
 
 
 def _by_group(comparisons: Comparisons, options: TermOptions) -> tuple[Counts, Groups]:
     """Counts by group of judges, or by judge where these are told apart or their table is there."""
     column = str(options.judge_groups)
-    judges = None if options.judges is None else _columns_of(options.judges)
+    judges = None if options.judges is None else judge_columns(options.judges)
     if judges is not None and (column in judges or not _has_column(comparisons, column)):
         return _by_table(comparisons, options, judges)
     kinds = comparisons.combinations(column)
     _check_groups([value for (value,) in kinds if value], "judge_groups=", column)
     if not options.by_judge:
-        return comparisons.counts(by=column, ordered=options.ordered), Groups()
+        return _counted(comparisons, options, column), Groups()
     pairs = comparisons.combinations("judge", column)
     twice = [judge for judge, times in Counter(judge for judge, _ in pairs).items() if times > 1]
     if twice:
@@ -291,7 +348,7 @@ def _by_group(comparisons: Comparisons, options: TermOptions) -> tuple[Counts, G
             "judge belongs to one group: correct it, or compare with waves="
         )
     of = {kind[0]: kind[1] for kind in pairs}
-    return comparisons.counts(by="judge", ordered=options.ordered), Groups(of)
+    return _counted(comparisons, options, "judge"), Groups(of)
 
 
 def _by_table(
@@ -304,71 +361,19 @@ def _by_table(
             f"{comparisons.source} does not say who judged, so a table of judges does not help; "
             "name the column of judges with judge="
         )
-    of = _groups_of(judges, column)
+    of = groups_of_judges(judges, column)
     lost = sorted(comparisons.judges - set(of))
     if lost:
         raise InputError(f"the table of judges lacks {some_names(lost)}; add them")
     known = {judge: group for judge, group in of.items() if judge in comparisons.judges and group}
     _check_groups(sorted(set(known.values())), "judge_groups=", column)
-    counts = comparisons.counts(by="judge", ordered=options.ordered)
+    counts = _counted(comparisons, options, "judge")
     silent = [judge for judge in counts.strata if judge not in known]
     if silent:
-        counts = _leave_out_judges(counts, silent, column)
+        counts = leave_out_judges(counts, silent, column)
     if not options.by_judge:
-        return _count_by_group(counts, known), Groups()
+        return count_by_group(counts, known), Groups()
     return counts, Groups(known)
-
-
-def _columns_of(table: object) -> dict[str, list[str]]:
-    """A table of judges as columns of text."""
-    if isinstance(table, str | Path):
-        from tiewise.data.files import read_sheet
-
-        sheet = read_sheet(Path(table)).table
-        table = {name: sheet.column(name).to_pylist() for name in sheet.column_names}
-    columns: Any = table
-    return {str(name): [as_text(value) for value in columns[name]] for name in columns}
-
-
-def _groups_of(judges: Mapping[str, list[str]], column: str) -> dict[str, str]:
-    """The group of each judge in a table of judges."""
-    if column not in judges:
-        raise InputError(
-            f"the table of judges has no column {column!r}; there are {some_names([*judges])}"
-        )
-    spellings = {heading(name) for name in JUDGE_HEADINGS}
-    key = next((name for name in judges if heading(name) in spellings), None)
-    if key is None:
-        raise InputError(
-            f"the table of judges has no column of judges; call it {JUDGE_HEADINGS[0]} or "
-            f"{JUDGE_HEADINGS[2]}"
-        )
-    return dict(zip(tidied_ids(judges[key]), judges[column], strict=True))
-
-
-def _leave_out_judges(counts: Counts, silent: list[str], column: str) -> Counts:
-    """The counts of those whose group is known, with a word on the others."""
-    known = [name for name in counts.strata if name not in silent]
-    left = counts.within(known)
-    warnings.warn(
-        f"{counts.comparisons - left.comparisons} judgements are left out: {column} is not known "
-        f"of {some_names(silent)}",
-        InputWarning,
-        stacklevel=2,
-    )
-    return replace(left, judges=frozenset(known))
-
-
-def _count_by_group(counts: Counts, of: Mapping[str, str]) -> Counts:
-    """Counts by judge made counts by group."""
-    names = natural_order(of[judge] for judge in counts.strata)
-    place = {name: k for k, name in enumerate(names)}
-    stratum = [place[of[counts.strata[k]]] for k in counts.stratum]
-    return Counts.of(
-        counts.items, counts.first, counts.second, counts.wins_first, counts.wins_second,
-        counts.ties, stratum=stratum, strata=names, skips=counts.skips, judges=counts.judges,
-        ordered=counts.ordered,
-    )  # fmt: skip
 
 
 def _has_column(comparisons: Comparisons, column: str) -> bool:

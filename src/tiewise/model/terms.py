@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from tiewise.errors import InputError
 from tiewise.model.quality_priors import QualityPrior, describe_quality_prior
 from tiewise.model.scalar_priors import (
     Fixed,
@@ -65,15 +66,23 @@ class Order:
 
     `by` has other things that may favour the first, each with its value in every stratum, as in
     `{"home": {"derby": 0, "league": 1}}`; without it there is one, `first`, 1 everywhere.
+    `facts` names facts that the counts have of each comparison instead, and `first` where being
+    the first is among them. `variance` is then of coefficients per standard deviation of a fact.
     """
 
     kind: ClassVar[str] = "order"
 
     by: Mapping[str, Mapping[str, float]] | None = field(default=None, kw_only=True)
     variance: VariancePrior | Fixed = field(default=Fixed(1.0), kw_only=True)
+    facts: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         require_variance_prior(self.variance, "variance of Order")
+        if self.by is not None and self.facts:
+            raise InputError(
+                "Order came with by= and with facts=, which say the same of strata and of single "
+                "comparisons; give one of them"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """What it is, as data."""
@@ -81,13 +90,16 @@ class Order:
             "kind": self.kind,
             "by": None if self.by is None else list(self.by),
             "variance": prior_to_dict(self.variance),
+            **({"facts": list(self.facts)} if self.facts else {}),
         }
 
     @staticmethod
     def describe(facts: Mapping[str, Any]) -> str:
         """A line for reports, from what `to_dict` gave."""
-        what = "first of a pair" if facts["by"] is None else ", ".join(facts["by"])
-        return f"order ({what}), variance {format_prior(facts['variance'])}"
+        names = facts.get("facts") or facts["by"]
+        what = "first of a pair" if names is None else ", ".join(names)
+        per = " per standard deviation" if facts.get("facts") else ""
+        return f"order ({what}), variance {format_prior(facts['variance'])}{per}"
 
 
 @dataclass(frozen=True)
@@ -125,46 +137,71 @@ class Groups:
 
 @dataclass(frozen=True)
 class Sharpness:
-    """Each stratum (a judge) tells qualities apart more or less well: log a_s ~ N(0, τ²)."""
+    """Each stratum (a judge) tells qualities apart more or less well: log a_s ~ N(0, τ²).
+
+    Of few strata, such as groups of judges, the level would be hardly known beside the spread of
+    quality: `reference` is then the stratum with a = 1, and those of others are relative to it.
+    """
 
     kind: ClassVar[str] = "sharpness"
 
     variance: VariancePrior | Fixed = field(default=HalfNormalSpread(0.5), kw_only=True)
+    reference: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         require_variance_prior(self.variance, "variance of Sharpness")
 
     def to_dict(self) -> dict[str, Any]:
         """What it is, as data."""
-        return {"kind": self.kind, "variance": prior_to_dict(self.variance)}
+        return {
+            "kind": self.kind,
+            "variance": prior_to_dict(self.variance),
+            **({"reference": self.reference} if self.reference else {}),
+        }
 
     @staticmethod
     def describe(facts: Mapping[str, Any]) -> str:
         """A line for reports, from what `to_dict` gave."""
         variance = format_prior(facts["variance"])
-        return f"sharpness of judges, variance of its logarithm {variance}"
+        whose = _whose(facts)
+        return f"sharpness of {whose}, variance of its logarithm {variance}"
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Each stratum (a judge) ties more or less readily: log δ_s ~ N(log δ, ω²)."""
+    """Each stratum (a judge) ties more or less readily: log δ_s ~ N(log δ, ω²).
+
+    `reference`, if any, is the stratum whose threshold is δ itself.
+    """
 
     kind: ClassVar[str] = "thresholds"
 
     variance: VariancePrior | Fixed = field(default=HalfNormalSpread(1.0), kw_only=True)
+    reference: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         require_variance_prior(self.variance, "variance of Thresholds")
 
     def to_dict(self) -> dict[str, Any]:
         """What it is, as data."""
-        return {"kind": self.kind, "variance": prior_to_dict(self.variance)}
+        return {
+            "kind": self.kind,
+            "variance": prior_to_dict(self.variance),
+            **({"reference": self.reference} if self.reference else {}),
+        }
 
     @staticmethod
     def describe(facts: Mapping[str, Any]) -> str:
         """A line for reports, from what `to_dict` gave."""
         variance = format_prior(facts["variance"])
-        return f"thresholds of judges, variance of their logarithms {variance}"
+        whose = _whose(facts)
+        return f"thresholds of {whose}, variance of their logarithms {variance}"
+
+
+def _whose(facts: Mapping[str, Any]) -> str:
+    """Whose terms they are: of judges, or of strata relative to one."""
+    reference = facts.get("reference")
+    return "judges" if reference is None else f"groups relative to {reference}"
 
 
 Term = Covariates | Order | Groups | Sharpness | Thresholds

@@ -4,5 +4,6 @@ POLICIES = {
     "uniform": "tiewise.pairing.uniform:POLICY",
     "balanced": "tiewise.pairing.balanced:POLICY",
     "informative": "tiewise.pairing.informative:POLICY",
+    "reference": "tiewise.pairing.reference:POLICY",
 }
 """Every pairing policy by name."""

@@ -16,16 +16,16 @@ MAX_DEFICIT = 3.0
 
 def choose_balanced(candidates: Candidates, rng: Generator) -> Indices:
     """An item that was compared rarely, with another such, of another component if there is one."""
-    count, component = _counts_and_components(candidates)
+    count, component = counts_and_components(candidates)
     partners = _partners(candidates)
-    i = _draw_rare(np.flatnonzero(partners.any(axis=1)), count, rng)
+    i = draw_rare(np.flatnonzero(partners.any(axis=1)), count, rng)
     others = np.flatnonzero(partners[i])
     elsewhere = others[component[others] != component[i]]
     joins = len(elsewhere) > 0 and rng.random() < JOIN_PROBABILITY
-    return i, _draw_rare(elsewhere if joins else others, count, rng)
+    return i, draw_rare(elsewhere if joins else others, count, rng)
 
 
-def _counts_and_components(
+def counts_and_components(
     candidates: Candidates,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Comparisons and component of each item; an unknown item is a component of its own."""
@@ -50,7 +50,7 @@ def _partners(candidates: Candidates) -> NDArray[np.bool_]:
     return out
 
 
-def _draw_rare(items: NDArray[np.intp], count: NDArray[np.int64], rng: Generator) -> int:
+def draw_rare(items: NDArray[np.intp], count: NDArray[np.int64], rng: Generator) -> int:
     """One of the items, the likelier the more rarely it was compared.
 
     A comparison less makes it e times as likely, and less than that where counts are far apart:

@@ -13,6 +13,8 @@ from tiewise.pairing.state import PairingState
 Pair = frozenset[str]
 Indices = tuple[int, int]
 """Positions of the two items of a pair among the items of the candidates."""
+ANCHOR_LIMIT = 100
+"""Comparisons of one anchor: so many tell its quality to about 0.2."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Candidates:
     """The items a judge knows, in order, the pairs of them they saw, and what may guide a choice.
 
     `hard_pairs` are those that the judge called equal or skipped; `random_share` is the share of
-    pairs that the informative policy draws at random.
+    pairs that the informative policy draws at random. The reference policy shows each of the
+    `anchors` at most `anchor_limit` times.
     """
 
     items: tuple[str, ...]
@@ -28,6 +31,8 @@ class Candidates:
     state: PairingState | None = None
     hard_pairs: Collection[Pair] = ()
     random_share: float = 0.2
+    anchors: frozenset[str] = frozenset()
+    anchor_limit: int = ANCHOR_LIMIT
 
     @classmethod
     def among(
@@ -38,12 +43,14 @@ class Candidates:
         state: PairingState | None = None,
         hard_pairs: Collection[Pair] = (),
         random_share: float = 0.2,
+        anchors: Collection[str] = (),
+        anchor_limit: int = ANCHOR_LIMIT,
     ) -> Candidates:
         """The candidates of a judge; pairs of items that they do not know are left out."""
         known = frozenset(items)
         return cls(
             tuple(sorted(known)), frozenset(pair for pair in seen if pair <= known), state,
-            hard_pairs, random_share,
+            hard_pairs, random_share, known.intersection(anchors), anchor_limit,
         )  # fmt: skip
 
     @property
@@ -67,8 +74,9 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Policy:
-    """How to choose one of the candidates, and whether state or posterior are needed for it."""
+    """How to choose one of the candidates, and what is needed for it; None where none will do."""
 
-    choose: Callable[[Candidates, Generator], Indices]
+    choose: Callable[[Candidates, Generator], Indices | None]
     needs_state: bool = False
     needs_posterior: bool = False
+    needs_anchors: bool = False

@@ -12,11 +12,13 @@ line is the best linear approximation (docs/pairing.md).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiewise.data.answers import grade_probabilities
 from tiewise.model.likelihood import answer_probabilities
 
 Floats = NDArray[np.float64]
@@ -27,24 +29,25 @@ GAPS, SPREADS, NODES = 65, 17, 21
 
 
 def expected_variance_reduction(
-    mean: Floats, covariance: Floats, tie: float, *, of: Target = "ranks"
+    mean: Floats, covariance: Floats, cuts: float | Floats, *, of: Target = "ranks"
 ) -> Floats:
     """Expected loss of total posterior variance by one more comparison of each pair.
 
-    `mean` (items) and `covariance` (items, items) are of qualities. `of` says whose variance:
-    that of all ranks, or that of all centred qualities. Symmetric, 0 on the diagonal.
+    `mean` (items) and `covariance` (items, items) are of qualities; `cuts` is the threshold δ, or
+    has all cuts of graded answers. `of` says whose variance: that of all ranks, or that of all
+    centred qualities. Symmetric, 0 on the diagonal.
     """
     gap, spread = _differences(mean, covariance)
     ranks = of == "ranks"
     cross = _rank_covariance(covariance, gap, spread) if ranks else covariance - covariance.mean(0)
     above = np.triu_indices(len(mean), 1)
-    info = information(np.abs(gap[above]), spread[above], tie)
+    info = information(np.abs(gap[above]), spread[above], cuts)
     out = np.zeros(gap.shape)
     out[above] = _pair_quadratic_forms(cross.T @ cross)[above] * info
     return out + out.T
 
 
-def information(gap: Floats, spread: Floats, tie: float) -> Floats:
+def information(gap: Floats, spread: Floats, cuts: float | Floats) -> Floats:
     """Σ (E P′)² / E P over the answers, for differences N(gap, spread²) with gap ≥ 0.
 
     It is tabulated on a grid that covers all differences, and interpolated.
@@ -53,7 +56,7 @@ def information(gap: Floats, spread: Floats, tie: float) -> Floats:
     low = float(spread.min(initial=1.0))
     spreads = np.linspace(low, max(float(spread.max(initial=1.0)), 1.001 * low), SPREADS)
     column = (spread - spreads[0]) / (spreads[1] - spreads[0])
-    return _interpolate(_table(gaps, spreads, tie), gap / gaps[1], column)
+    return _interpolate(_table(gaps, spreads, np.atleast_1d(cuts)), gap / gaps[1], column)
 
 
 def _differences(mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
@@ -81,13 +84,20 @@ def _rank_covariance(covariance: Floats, gap: Floats, spread: Floats) -> Floats:
     return out
 
 
-def _table(gaps: Floats, spreads: Floats, tie: float) -> Floats:
+def _probabilities(gap: Floats, cuts: Floats) -> Sequence[Floats]:
+    """Probabilities of every answer, however many there are."""
+    if len(cuts) == 1:
+        return answer_probabilities(gap, cuts[0])
+    return list(grade_probabilities(gap, cuts.reshape(-1, *(1,) * gap.ndim)))
+
+
+def _table(gaps: Floats, spreads: Floats, cuts: Floats) -> Floats:
     """The information for every gap (rows) and spread (columns), by Gauss–Hermite quadrature."""
     z, weight = np.polynomial.hermite_e.hermegauss(NODES)
     weight = weight / weight.sum()
     difference = gaps[:, None, None] + spreads[:, None] * z
     total = np.zeros((len(gaps), len(spreads)))
-    for probability in answer_probabilities(difference, np.asarray(tie)):
+    for probability in _probabilities(difference, cuts):
         slope = probability @ (weight * z) / spreads
         # An answer that never comes adds nothing, and must not become 0 / 0.
         total += slope**2 / np.maximum(probability @ weight, 1e-300)

@@ -40,12 +40,18 @@ class PairingState:
         return cls(counts.items, counts.per_item().astype(np.int32), component)
 
     def with_posterior(
-        self, mean: NDArray[np.float64], covariance: NDArray[np.float64], tie: float
+        self,
+        mean: NDArray[np.float64],
+        covariance: NDArray[np.float64],
+        cuts: float | NDArray[np.float64],
     ) -> PairingState:
-        """The same with a posterior: mean and covariance of qualities, in the order of items."""
+        """The same with a posterior: mean and covariance of qualities, in the order of items.
+
+        `cuts` is the threshold δ, or has all cuts of graded answers.
+        """
         from tiewise.pairing.information import expected_variance_reduction
 
-        reduction = expected_variance_reduction(mean, covariance, tie)
+        reduction = expected_variance_reduction(mean, covariance, cuts)
         best = float(reduction.max(initial=0.0))
         utility = (reduction / best if best > 0 else reduction).astype(np.float32)
         return replace(self, utility=utility, quality=mean.astype(np.float32))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -13,11 +13,16 @@ from numpy.typing import NDArray
 
 from tiewise.data.answers import FIRST, SECOND, TIE
 from tiewise.data.counts import Counts
+from tiewise.engines.preconditioners.hierarchical_preconditioner import (
+    build_hierarchical_preconditioner,
+)
 from tiewise.engines.preconditioners.plain import PlainPreconditioner, build_preconditioner
+from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import QualityPrior
 from tiewise.model.scalar_priors import Fixed
-from tiewise.model.simulate import Truth, simulate_answers
+from tiewise.model.simulate import Truth, simulate_answers, simulate_strengths
+from tiewise.pairing.candidates import ANCHOR_LIMIT
 from tiewise.pairing.policies import Pair, PairingState, load_policy, next_pair
 
 Floats = NDArray[np.float64]
@@ -44,7 +49,8 @@ class Crowd:
 
     `groups` are the items of each group; a judge knows `known_groups` of them. Without `per_judge`
     there are `judges` and no others, who take turns; with it, each leaves after so many
-    comparisons and somebody new comes.
+    comparisons and somebody new comes. Of `anchors` the policy "reference" shows each at most
+    `anchor_limit` times.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -54,6 +60,8 @@ class Crowd:
     policy: str = "uniform"
     skip: float = 0.0
     random_share: float = 0.2
+    anchors: Anchors | None = None
+    anchor_limit: int = ANCHOR_LIMIT
 
     @property
     def concurrent(self) -> int:
@@ -101,11 +109,12 @@ class JudgeQueue:
 
 
 class CrowdAnswers(NamedTuple):
-    """Comparisons: positions of the two items, and codes of the answers."""
+    """Comparisons: positions of the two items, codes of the answers, and strengths of choices."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     answer: NDArray[np.int64]
+    strength: NDArray[np.int64]
 
 
 def collect_answers(
@@ -117,6 +126,8 @@ def collect_answers(
     state: PairingState | None = None,
     skip: float = 0.0,
     random_share: float = 0.2,
+    anchors: Collection[str] = (),
+    anchor_limit: int = ANCHOR_LIMIT,
 ) -> CrowdAnswers:
     """One answer of each judge who has a pair left, all of whom see the same state."""
     position = {item: k for k, item in enumerate(truth.items)}
@@ -124,7 +135,7 @@ def collect_answers(
     for judge in judges:
         pair = next_pair(
             judge.items, judge.seen, rng, policy=policy, state=state, hard_pairs=judge.hard_pairs,
-            random_share=random_share,
+            random_share=random_share, anchors=anchors, anchor_limit=anchor_limit,
         )  # fmt: skip
         if pair is None:
             judge.exhausted = True
@@ -141,23 +152,37 @@ def collect_answers(
         judge.answer_count += not skipped[k]
         if skipped[k] or answer[k] == TIE:
             judge.hard_pairs.add(seen)
-    return CrowdAnswers(one[~skipped], two[~skipped], answer[~skipped])
+    strength = simulate_strengths(truth, one, two, answer, rng)
+    return CrowdAnswers(*(part[~skipped] for part in (one, two, answer, strength)))
 
 
-def count_answers(items: tuple[str, ...], rounds: Iterable[CrowdAnswers]) -> Counts:
-    """The counts of several rounds of answers."""
-    empty = CrowdAnswers(*(np.empty(0, np.int64) for _ in range(3)))
-    one, two, answer = (np.concatenate(parts) for parts in zip(empty, *rounds, strict=True))
-    return Counts.of(items, one, two, answer == FIRST, answer == SECOND, answer == TIE)
+def count_answers(
+    items: tuple[str, ...], rounds: Iterable[CrowdAnswers], levels: int = 1
+) -> Counts:
+    """The counts of several rounds of answers, graded where a choice has several levels."""
+    empty = CrowdAnswers(*(np.empty(0, np.int64) for _ in range(4)))
+    one, two, answer, strength = (
+        np.concatenate(parts) for parts in zip(empty, *rounds, strict=True)
+    )
+    strengths = None
+    if levels > 1:
+        same = strength[:, None] == np.arange(1, 1 + levels)
+        strengths = np.stack([same & (answer == side)[:, None] for side in (FIRST, SECOND)], 1)
+    return Counts.of(
+        items, one, two, answer == FIRST, answer == SECOND, answer == TIE, strengths=strengths
+    )
 
 
 class LaplaceApproximation(NamedTuple):
-    """A Gaussian approximation to the posterior of qualities, and the tie threshold."""
+    """A Gaussian approximation to the posterior of qualities, and the tie threshold.
+
+    Of graded answers `tie` has all cuts.
+    """
 
     counts: Counts
     mean: Floats
     covariance: Floats
-    tie: float
+    tie: float | Floats
 
 
 def refit(model: BradleyTerry, before: PlainPreconditioner | None) -> PlainPreconditioner:
@@ -179,6 +204,28 @@ def laplace_approximation(preconditioner: PlainPreconditioner) -> LaplaceApproxi
     return LaplaceApproximation(preconditioner.model.counts, mode.quality, covariance, mode.tie)
 
 
+def graded_approximation(
+    model: BradleyTerry, before: tuple[int, float] | None
+) -> tuple[LaplaceApproximation, tuple[int, float]]:
+    """The same of graded answers, and the number of comparisons at which α² was estimated, and α².
+
+    As in `refit`, it is estimated again when comparisons have grown by a tenth since `before`.
+    """
+    number = model.counts.comparisons
+    if before is not None and number < 1.1 * before[0]:
+        model = replace(model, variance=Fixed(before[1]))
+    preconditioner = build_hierarchical_preconditioner(model)
+    size, scales = preconditioner.dimensions, len(preconditioner.posterior.scales)
+    # At fixed scales qualities are linear in q: a column for each of its rows, and the centre.
+    at = preconditioner.parameters(np.eye(size, size + 1))
+    centre = at.quality[:, -1]
+    slope = at.quality[:, : size - scales] - centre[:, None]
+    variance = float(preconditioner.draws(at)["variance"][-1])
+    known = (number, variance) if before is None or number >= 1.1 * before[0] else before
+    cuts = np.cumsum(at.tie[:, -1])
+    return LaplaceApproximation(model.counts, centre, slope @ slope.T, cuts), known
+
+
 def counts_by_size(
     crowd: Crowd,
     truth: Truth,
@@ -194,44 +241,55 @@ def counts_by_size(
     of the posterior by which informative pairs are chosen, as on a running site.
     """
     queue, rounds, number = JudgeQueue(crowd, rng), list[CrowdAnswers](), 0
-    start = count_answers(truth.items, []) if before is None else before
-    tracker = _StateTracker(crowd.policy, truth, prior)
+    levels = len(truth.terms.get("cut", (truth.tie,)))
+    start = count_answers(truth.items, [], levels) if before is None else before
+    tracker = _StateTracker(crowd.policy, truth, prior, crowd.anchors)
+    anchors = () if crowd.anchors is None else crowd.anchors.items
     for size in sizes:
         while number < size:
             judges = queue.next_judges(size - number)
             if not judges:
-                yield size, start + count_answers(truth.items, rounds)
+                yield size, start + count_answers(truth.items, rounds, levels)
                 return
             latest = collect_answers(
                 judges, truth, rng, policy=crowd.policy, skip=crowd.skip,
                 random_share=crowd.random_share, state=tracker.state(start, rounds),
+                anchors=anchors, anchor_limit=crowd.anchor_limit,
             )  # fmt: skip
             number += len(latest.answer)
             rounds.append(latest)
-        yield size, start + count_answers(truth.items, rounds)
+        yield size, start + count_answers(truth.items, rounds, levels)
 
 
 class _StateTracker:
     """The pairing state of a running study, renewed after every round as far as it is needed."""
 
-    def __init__(self, policy: str, truth: Truth, prior: QualityPrior) -> None:
+    def __init__(
+        self, policy: str, truth: Truth, prior: QualityPrior, anchors: Anchors | None = None
+    ) -> None:
         self.policy, self.items, self.prior = load_policy(policy), truth.items, prior
-        self.ties, self.preconditioner = truth.tie > 0, None
+        self.anchors = anchors
+        self.ties, self.levels = truth.tie > 0, len(truth.terms.get("cut", (truth.tie,)))
+        self.preconditioner, self.known_variance = None, None
 
     preconditioner: PlainPreconditioner | None
+    known_variance: tuple[int, float] | None
 
     def state(self, start: Counts, rounds: Sequence[CrowdAnswers]) -> PairingState | None:
         """What the policy needs; None where it needs nothing."""
         if not self.policy.needs_state:
             return None
-        counts = start + count_answers(self.items, rounds)
+        counts = start + count_answers(self.items, rounds, self.levels)
         if not self.policy.needs_posterior or not counts.comparisons:
             return PairingState.of(counts)
-        model = BradleyTerry(counts, self.prior)
+        model = BradleyTerry(counts, self.prior, anchors=self.anchors)
         if not self.ties:
             model = replace(model, tie=None)
-        self.preconditioner = refit(model, self.preconditioner)
-        posterior = laplace_approximation(self.preconditioner)
+        if model.steps:
+            posterior, self.known_variance = graded_approximation(model, self.known_variance)
+        else:
+            self.preconditioner = refit(model, self.preconditioner)
+            posterior = laplace_approximation(self.preconditioner)
         return PairingState.of(posterior.counts).with_posterior(
             posterior.mean, posterior.covariance, posterior.tie
         )

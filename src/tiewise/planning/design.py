@@ -12,9 +12,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from tiewise.data.answers import MOST_LEVELS
 from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
+from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.model.map_priors import Network
@@ -23,11 +25,15 @@ from tiewise.model.quality_priors import Independent, QualityPrior
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth
 from tiewise.pairing import POLICIES
+from tiewise.pairing.candidates import ANCHOR_LIMIT
 from tiewise.planning.crowd import MAX_CONCURRENT, Crowd
+from tiewise.planning.known_anchors import quality_with_anchors, refuse_anchors
 
 Floats = NDArray[np.float64]
 
 SPREAD, TIE, TOP = 1.5, 0.5, 5
+STEP = 1.25
+"""From one cut of graded answers to the next, in units of quality."""
 MIN_ITEMS = 3
 """Items: of two there is one pair, and no ranking to plan for."""
 MAX_TIE_SHARE = 0.9
@@ -51,9 +57,12 @@ class StudyDesign:
     Give `judges`, `per_judge` or both: with `per_judge` a judge leaves after so many comparisons
     and another comes, without it `judges` share whatever number there is. `graph` says who borders
     whom, `groups` the group of each item, of which a judge knows `knows`. `spread` is the variance
-    α² of qualities, `tie` the threshold δ (0: judges cannot call a tie). `before` are the
+    α² of qualities, `tie` the threshold δ (0: judges cannot call a tie). With several `levels` an
+    item is chosen more or less strongly, at cuts that lie `step` apart beyond δ. `before` are the
     judgements of a study that runs; the truth is then drawn from what they leave open.
-    `prior_set` names the priors of the fits, as `tiewise fit --priors` does.
+    `prior_set` names the priors of the fits, as `tiewise fit --priors` does. `anchors` are items
+    whose quality is known from elsewhere: the truth agrees with them, the fits know them, and the
+    policy "reference" shows each at most `anchor_limit` times.
     """
 
     items: tuple[str, ...]
@@ -64,17 +73,23 @@ class StudyDesign:
     knows: int | None = None
     spread: float = SPREAD
     tie: float = TIE
+    levels: int = 1
+    step: float = STEP
     policy: str = "uniform"
     skip: float = 0.0
     top: int | None = None
     prior_set: str = "default"
     before: Counts | None = field(default=None, repr=False)
+    anchors: Anchors | None = field(default=None, repr=False)
+    anchor_limit: int = ANCHOR_LIMIT
 
     def __post_init__(self) -> None:
         _refuse_items(self)
         _refuse_judges(self)
         _refuse_groups(self)
         _refuse_numbers(self)
+        _refuse_levels(self)
+        refuse_anchors(self.anchors, self.items, self.policy, self.anchor_limit)
         prior_set(self.prior_set)
 
     # Derived values.
@@ -108,7 +123,7 @@ class StudyDesign:
         groups = tuple(tuple(items) for items in members.values())
         return Crowd(
             groups, self.knows or len(groups), self.judges or MAX_CONCURRENT, self.per_judge,
-            self.policy, self.skip,
+            self.policy, self.skip, anchors=self.anchors, anchor_limit=self.anchor_limit,
         )  # fmt: skip
 
     @property
@@ -116,17 +131,46 @@ class StudyDesign:
         """Comparisons that are there already."""
         return 0 if self.before is None else self.before.comparisons
 
+    @property
+    def answers(self) -> int:
+        """How many answers judges choose from."""
+        return 2 * self.levels + (self.tie > 0)
+
+    @property
+    def cuts(self) -> Floats:
+        """The cuts between answers on one side, δ first."""
+        return np.asarray(self.tie + self.step * np.arange(self.levels), np.float64)
+
     def truth(self, rng: Generator) -> Truth:
-        """A truth as it is assumed to be, centred."""
+        """A truth as it is assumed to be, given the values of anchors, centred."""
         tie = Fixed(self.tie) if self.tie else None
         truth = Truth.from_priors(self.prior, Fixed(self.spread), tie, rng)
-        return Truth(truth.items, truth.quality - truth.quality.mean(), truth.tie, truth.variance)
+        quality = truth.quality
+        if self.anchors is not None:
+            covariance = self._covariance(truth)
+            quality = quality_with_anchors(quality, covariance, self.anchors, self.items, rng)
+        quality = quality - quality.mean()
+        terms = {"cut": self.cuts} if self.levels > 1 else {}
+        return Truth(truth.items, quality, truth.tie, truth.variance, terms)
+
+    def _covariance(self, truth: Truth) -> Floats:
+        """The covariance that a truth was drawn with: that of its share, where there is one."""
+        size, prior = len(self.items), self.prior
+        mixture = prior.mixture if isinstance(prior, Network) else None
+        if mixture is None:
+            factor = prior.factor(size)
+        else:
+            factor = mixture.vectors * np.sqrt(mixture.variances(truth.terms["share"]))
+        square = np.eye(size) if factor is None else factor @ factor.T
+        return np.asarray(self.spread * square, np.float64)
 
     def model(self, counts: Counts, prior: str) -> BradleyTerry:
         """The model that `tiewise fit` would take, with one of the priors."""
         scalars = prior_set(self.prior_set)
         tie = scalars["tie"] if self.tie else None
-        return BradleyTerry(counts, self.priors[prior], variance=scalars["variance"], tie=tie)
+        return BradleyTerry(
+            counts, self.priors[prior], variance=scalars["variance"], tie=tie, anchors=self.anchors
+        )
 
     def settings(self) -> dict[str, Any]:
         """All of it in plain values, for files; map and judgements by their digests."""
@@ -135,8 +179,14 @@ class StudyDesign:
             for name in ("judges", "per_judge", "knows", "spread", "tie", "policy", "skip")
         }
         edges = None if self.graph is None else self.graph.edges.tolist()
-        digest = hashlib.sha256(repr((self.items, edges, self.groups)).encode()).hexdigest()[:16]
+        known: tuple[Any, ...] = (self.items, edges, self.groups)
+        if self.anchors is not None:
+            known = (*known, self.anchors.to_dict())
+            options |= {"anchors": len(self.anchors.items), "anchor_limit": self.anchor_limit}
+        digest = hashlib.sha256(repr(known).encode()).hexdigest()[:16]
         before = None if self.before is None else self.before.digest()[:16]
+        if self.levels > 1:
+            options |= {"answers": self.answers, "step": self.step}
         return {
             "items": len(self.items), "borders": None if edges is None else len(edges),
             "top": self.top_count, **options, "fingerprint": digest, "before": before,
@@ -146,7 +196,7 @@ class StudyDesign:
 
 def random_pair(prior: QualityPrior, size: int, spread: float, tie: float) -> AnswerProbabilities:
     """Probabilities of the answers to a random pair, before anything is known of the items."""
-    return _averaged(_gaps(prior, size, spread), tie)
+    return _averaged(prior_gaps(prior, size, spread), tie)
 
 
 def tie_for_share(share: float, prior: QualityPrior, size: int, spread: float) -> float:
@@ -160,11 +210,11 @@ def tie_for_share(share: float, prior: QualityPrior, size: int, spread: float) -
         )
     if share == 0:
         return 0.0
-    gaps = _gaps(prior, size, spread)
+    gaps = prior_gaps(prior, size, spread)
     return float(brentq(lambda tie: _averaged(gaps, tie).tied - share, 0.0, 100.0, xtol=1e-6))
 
 
-def _gaps(prior: QualityPrior, size: int, spread: float) -> Floats:
+def prior_gaps(prior: QualityPrior, size: int, spread: float) -> Floats:
     """Differences in quality: standard deviations of pairs (rows) times nodes (columns)."""
     squared = _squared_gaps(prior, size)
     # Quantiles stand for the many pairs, which are much alike.
@@ -262,6 +312,22 @@ def _refuse_numbers(design: StudyDesign) -> None:
         raise InputError(
             f"the top must be 1 to {len(design.items) - 1} of {len(design.items)} items, "
             f"not {design.top_count}"
+        )
+
+
+def _refuse_levels(design: StudyDesign) -> None:
+    if not 1 <= design.levels <= MOST_LEVELS:
+        raise InputError(
+            f"an item is chosen on 1 to {MOST_LEVELS} levels (2 to {2 * MOST_LEVELS + 1} answers), "
+            f"not on {design.levels}"
+        )
+    if not (np.isfinite(design.step) and 0 < design.step <= 20):
+        raise InputError(f"the step between cuts must be between 0 and 20, not {design.step:g}")
+    if design.before is not None and design.before.levels != design.levels:
+        raise InputError(
+            f"the judgements so far have {design.before.levels} strengths of choice, and the "
+            f"design {design.levels}; say levels={design.before.levels}, or leave the grades out "
+            "(ungraded())"
         )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from math import ceil, isfinite
 
 from tiewise.model.map_priors import Network
+from tiewise.planning.answer_information import information_by_answers
 from tiewise.planning.curves import Estimate
 from tiewise.planning.design import random_pair
-from tiewise.planning.plan import Plan, Requirement
+from tiewise.planning.plan import Plan, Requirement, round_significant
 from tiewise.text import percent, quantity
 
 PRIOR_PHRASES = {"independent": "", "network": "with the network prior "}
@@ -17,7 +18,7 @@ PRIOR_PHRASES = {"independent": "", "network": "with the network prior "}
 def sentences(plan: Plan) -> list[str]:
     """All sentences, the most important first."""
     return [
-        *_required(plan), *_as_designed(plan), *_accuracy(plan), _meaning(plan),
+        *_required(plan), *_saved(plan), *_as_designed(plan), *_accuracy(plan), _meaning(plan),
         _assumptions(plan), *_cautions(plan),
     ]  # fmt: skip
 
@@ -45,6 +46,29 @@ def _required(plan: Plan) -> Iterator[str]:
     for prior, need in plan.requirements.items():
         if need is None:
             yield _out_of_reach(plan, prior)
+
+
+def _saved(plan: Plan) -> Iterator[str]:
+    """What graded answers save, by the information of an answer."""
+    design = plan.design
+    reached = [need for need in plan.requirements.values() if need is not None]
+    if design.levels == 1 or design.before is not None or not reached:
+        return
+    worth = information_by_answers(design)
+    own, others = worth.pop(design.answers), sorted(worth, reverse=True)
+    times = [f"{own / worth[n]:.2f} times as much as with {n}" for n in others]
+    instead = [
+        f"about {round_significant(reached[-1].comparisons * own / worth[n], 2):,} comparisons "
+        f"with {n} answers"
+        for n in others
+    ]
+    yield (
+        f"With {design.answers} answers a comparison of two items at random says "
+        f"{' and '.join(times)} (Fisher information {own:.2f}, against "
+        f"{' and '.join(f'{worth[n]:.2f}' for n in others)}): "
+        f"{PRIOR_PHRASES[reached[-1].prior]}the same reliability would take "
+        f"{', and '.join(instead)}."
+    )
 
 
 def _number(plan: Plan, need: Requirement, *, first: bool, more: str) -> str:
@@ -149,12 +173,24 @@ def _assumptions(plan: Plan) -> str:
         )
     pair = random_pair(design.prior, len(design.items), design.spread, design.tie)
     ties = f", call them equal {percent(pair.tied)}" if design.tie else ""
+    step = f", --cut-step {design.step:g}" if design.levels > 1 else ""
     return (
         f"Assumed: of two items at random judges choose the better {percent(pair.better)} of "
         f"the time{ties}, and choose the worse {percent(pair.worse)} "
-        f"(--spread {design.spread:g}, --tie-tendency {design.tie:.3g}); all judge by one scale."
-        f"{_map_assumption(plan)}"
+        f"(--spread {design.spread:g}, --tie-tendency {design.tie:.3g}{step}); all judge by one "
+        f"scale.{_strength_assumption(plan)}{_map_assumption(plan)}"
     )
+
+
+def _strength_assumption(plan: Plan) -> str:
+    """How often a choice is as strong as can be, where answers are graded."""
+    design = plan.design
+    if design.levels == 1:
+        return ""
+    last = float(design.cuts[-1])
+    strongest = random_pair(design.prior, len(design.items), design.spread, last)
+    share = percent(strongest.better + strongest.worse)
+    return f" With {design.answers} answers {share} are one of the two strongest."
 
 
 def _map_assumption(plan: Plan) -> str:

@@ -74,8 +74,12 @@ def posterior_so_far(design: StudyDesign, seed: int) -> tuple[dict[str, float], 
         flat = draws.quality.reshape(-1, model.size)
         current[prior] = reliability(flat)
         tie, variance = draws.tie.ravel(), draws.variance.ravel()
+        cuts = draws.terms["cut"].reshape(len(flat), -1) if model.steps else None
         truths = [
-            Truth(model.items, one - one.mean(), float(tie[k]), float(variance[k]))
+            Truth(
+                model.items, one - one.mean(), float(tie[k]), float(variance[k]),
+                {} if cuts is None else {"cut": cuts[k]},
+            )
             for k, one in enumerate(flat)
-        ]
+        ]  # fmt: skip
     return current, truths

@@ -56,7 +56,7 @@ def check_plot(results: Results, *, title: str | None = None) -> Figure:
     blocks: list[Block] = []
     for key, paint in PANELS.items():
         if key in checks:
-            margins = Margins(bottom=24.0) if key == "judges" else Margins()
+            margins = Margins(bottom=24.0) if paint is _paint_by_judge else Margins()
             parts = panel(112 + margins.bottom, _painter(paint, checks[key]), margins)
             blocks += [_check_heading(checks[key]), parts, space(6)]
     for key in SINGLE_LABELS:
@@ -99,20 +99,21 @@ def _paint_parts(axes: Axes, parts: pd.DataFrame, width: float) -> None:
     axes.set_axisbelow(True)
 
 
-def _paint_ties(axes: Axes, check: Check) -> None:
+def _paint_by_difference(axes: Axes, check: Check) -> None:
     assert check.parts is not None
     _paint_parts(axes, check.parts, 9)
     axes.set(xlim=(0, None), ylim=(0, None))
     axes.set_xlabel("difference in quality")
-    axes.set_ylabel("% called equal")
+    axes.set_ylabel(PART_LABELS[check.key])
 
 
-def _paint_judges(axes: Axes, check: Check) -> None:
+def _paint_by_judge(axes: Axes, check: Check) -> None:
     assert check.parts is not None
     _paint_parts(axes, check.parts, float(np.clip(240 / len(check.parts), 1.5, 9)))
     axes.set(ylim=(0, None), xticks=[])
-    axes.set_xlabel(f"{quantity(len(check.parts), 'judge')}, fewest ties first")
-    axes.set_ylabel("% called equal")
+    least = "fewest ties" if check.key == "judges" else "weakest"
+    axes.set_xlabel(f"{quantity(len(check.parts), 'judge')}, {least} first")
+    axes.set_ylabel(PART_LABELS[check.key])
 
 
 def _paint_wins(axes: Axes, check: Check) -> None:
@@ -125,8 +126,9 @@ def _paint_wins(axes: Axes, check: Check) -> None:
         return
     _paint_parts(axes, rest, 3)
     axes.axhline(0, color=NEUTRAL, linewidth=0.8, zorder=0)
-    axes.set_xlabel("wins expected, a tie counting half")
-    axes.set_ylabel("wins beyond that")
+    what = check.unit.partition(" ")[0]
+    axes.set_xlabel(f"{what} expected, a tie counting half")
+    axes.set_ylabel(f"{what} beyond that")
 
 
 def _paint_share_outside(axes: Axes, rest: pd.DataFrame) -> None:
@@ -153,8 +155,16 @@ def _paint_single(axes: Axes, check: Check) -> None:
     axes.set_xlabel(SINGLE_LABELS[check.key])
 
 
-PANELS = {"ties": _paint_ties, "judges": _paint_judges, "wins": _paint_wins}
+PANELS = {
+    "ties": _paint_by_difference, "judges": _paint_by_judge, "strength": _paint_by_difference,
+    "judge_strength": _paint_by_judge, "wins": _paint_wins,
+}  # fmt: skip
 """Checks of several parts, and how each is drawn."""
+PART_LABELS = {
+    "ties": "% called equal", "judges": "% called equal",
+    "strength": "mean strength", "judge_strength": "mean strength",
+}  # fmt: skip
+"""What parts by difference, or by judge, are measured in."""
 SINGLE_LABELS = {
     "agreement": "disagreement of judges, 1 is what chance explains",
     "triads": "% of triads that are circles",

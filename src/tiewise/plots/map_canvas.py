@@ -11,13 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tiewise.errors import InputError
-from tiewise.geo.colours import EDGE, INK, blend
+from tiewise.geo.colours import EDGE, INK, OUTSIDE, blend
 from tiewise.plots.canvas import INNER, WIDTH, Block, notes, page, point_axes, space
 from tiewise.plots.large.area_pixels import AreaPixels, area_pixels
 from tiewise.plots.legends import Swatch, swatch_list
 from tiewise.plots.map_shapes import TALLEST, Bounds, MapShapes, enlarged_part, map_shapes
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import uncompared_note
+from tiewise.posterior.scales.shown import shown_scores
 from tiewise.text import quantity
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 UNCOMPARED_HATCH, ABSENT_HATCH = "/////", "..."
+MARGIN = 4.0  # points by which what is outside goes beyond the map
 DARK = 150  # of 255, in green: from here on down a colour takes white lines better than dark ones
 
 
@@ -59,7 +61,7 @@ def map_table(results: Results) -> MapTable:
     """The map of these results with their table, in the order of the map."""
     if results.areas is None:
         raise InputError(f"{results.folder} has no map; fit with one (areas=) to draw maps")
-    table = results.items.set_index("item")
+    table = shown_scores(results).items.set_index("item")
     rows = table.reindex(list(results.areas.items))
     if rows["mean"].isna().all():
         raise InputError(f"no area of the map in {results.folder} is in items.csv; fit again")
@@ -104,6 +106,7 @@ def _map(
     def draw(figure: Figure, bottom: float) -> None:
         left = round((WIDTH - shapes.width) / 2)
         axes = point_axes(figure, left, bottom + 8, shapes.width, shapes.height)
+        _draw_outside(axes, shapes.width, shapes.height)
         if isinstance(shapes, AreaPixels):
             _draw_pixels(axes, shapes, styles)
             return
@@ -112,6 +115,14 @@ def _map(
             _draw_frame(axes, *frame)
 
     return Block(shapes.height + 14, draw)
+
+
+def _draw_outside(axes: Axes, width: float, height: float) -> None:
+    """What is around the map, a little beyond its edges."""
+    from matplotlib.patches import Rectangle
+
+    place = (-MARGIN, -MARGIN), width + 2 * MARGIN, height + 2 * MARGIN
+    axes.add_patch(Rectangle(*place, facecolor=OUTSIDE, linewidth=0, zorder=-1, clip_on=False))
 
 
 def _draw_frame(axes: Axes, west: float, south: float, east: float, north: float) -> None:

@@ -40,6 +40,8 @@ from tiewise.plots.map_canvas import MapTable, map_page, map_table
 from tiewise.posterior.diagnostics import centred_parts
 from tiewise.posterior.large.groups import is_thinned, summary_columns
 from tiewise.posterior.phrases import has_top_probabilities, top_phrase
+from tiewise.posterior.scales.scale import scored
+from tiewise.posterior.scales.shown import shown_scores
 from tiewise.text import (
     PROBABILITY_SCALE,
     probability_percent,
@@ -76,8 +78,9 @@ def quality_map(results: Results, *, title: str | None = None) -> Figure:
     Group outlines are thick; areas that nobody compared are hatched.
     """
     table = map_table(results)
-    largest = _largest(table)
-    colours = interpolate(LOW_TO_HIGH, table.column("mean") / largest / 2 + 0.5)
+    away = _away(results, table)
+    largest = _largest(away)
+    colours = interpolate(LOW_TO_HIGH, away / largest / 2 + 0.5)
     bar = colour_bar(LOW_TO_HIGH, _quality_labels(results, largest))
     head = heading(text_or(title or results.wording.question, ""))
     return map_page(results, table, head, colours, bar)
@@ -102,24 +105,36 @@ QUALITY_MAP = PlotDefinition("map", "Map", quality_map, _quality_caption, needs_
 def uncertainty_map(results: Results, *, title: str | None = None) -> Figure:
     """The areas coloured by the standard deviation of their quality: dark is less sure."""
     table, wording = map_table(results), results.wording
-    most = float(np.nanmax(table.column("sd"))) or 1.0
-    colours = interpolate(SURE_TO_UNSURE, table.column("sd") / most)
-    labels = BarLabel("surer", "0"), BarLabel("", ""), BarLabel("less sure", f"{most:.2g}")
+    most = float(np.nanmax(table.column("score_sd"))) or 1.0
+    colours = interpolate(SURE_TO_UNSURE, table.column("score_sd") / most)
+    labels = (
+        BarLabel("surer", "0"),
+        BarLabel("", ""),
+        BarLabel("less sure", _sd_label(results, most)),
+    )
     head = heading(
         title or "How unsure is the estimate?",
-        f"{text_or(wording.question, '')} Standard deviation of the quality of each {wording.one}.",
+        f"{text_or(wording.question, '')} Standard deviation of the {_estimate_word(results)} of "
+        f"each {wording.one}.",
     )
     bar = colour_bar(SURE_TO_UNSURE, labels)
     return map_page(results, table, head, colours, bar, dark_is_unsure=True)
 
 
+def _sd_label(results: Results, most: float) -> str:
+    scale = shown_scores(results).scale
+    return scale.spread_text(most) if scored(scale) else f"{most:.2g}"
+
+
 def _uncertainty_caption(results: Results) -> str:
-    sd = results.items.set_index("item")["sd"].sort_values(ascending=False, kind="stable")
+    scale, _, items = shown_scores(results)
+    sd = items.set_index("item")["score_sd"].sort_values(ascending=False, kind="stable")
     names = caption_names(results)
-    least = [f"{names[item]} ({sd[item]:.2f})" for item in sd.index[-1:]]
-    most = [f"{names[item]} ({sd[item]:.2f})" for item in sd.index[:NAMED]]
+    least = [f"{names[item]} ({scale.spread_text(sd[item])})" for item in sd.index[-1:]]
+    most = [f"{names[item]} ({scale.spread_text(sd[item])})" for item in sd.index[:NAMED]]
     return (
-        f"Map of {number_of_items(results)} coloured by the standard deviation of the quality. The "
+        f"Map of {number_of_items(results)} coloured by the standard deviation of the "
+        f"{_estimate_word(results)}. The "
         f"estimate is least sure for {sentence_list(most)}, and surest for "
         f"{sentence_list(least)}.{uncompared_items(results)}"
     )
@@ -142,8 +157,9 @@ UNCERTAINTY_MAP = PlotDefinition(
 def faded_map(results: Results, *, title: str | None = None) -> Figure:
     """The map of estimates, fading to grey where the side of the average is not sure."""
     table = map_table(results)
-    largest, sure = _largest(table), side_probability(results).reindex(table.rows.index)
-    full = interpolate(LOW_TO_HIGH, table.column("mean") / largest / 2 + 0.5)
+    away = _away(results, table)
+    largest, sure = _largest(away), side_probability(results).reindex(table.rows.index)
+    full = interpolate(LOW_TO_HIGH, away / largest / 2 + 0.5)
     colours = _faded(full, np.asarray(sure.fillna(0.5), np.float64))
     head = heading(
         text_or(title or results.wording.question, ""),
@@ -254,14 +270,25 @@ TOP_MAP = PlotDefinition(
 # What the maps of estimates share.
 
 
-def _largest(table: MapTable) -> float:
-    return float(np.nanmax(np.abs(table.column("mean")))) or 1.0
+def _estimate_word(results: Results) -> str:
+    """What is estimated: quality, or its score on another scale."""
+    return shown_scores(results).scale.called
+
+
+def _away(results: Results, table: MapTable) -> Floats:
+    """How far each score lies from the middle of its scale."""
+    return table.column("score") - shown_scores(results).middle
+
+
+def _largest(away: Floats) -> float:
+    return float(np.nanmax(np.abs(away))) or 1.0
 
 
 def _quality_labels(results: Results, largest: float) -> BarLabels:
-    wording = results.wording
+    wording, (scale, middle, _) = results.wording, shown_scores(results)
+    low, average, high = scale.ends(middle, largest, ".2g")
     return (
-        BarLabel(text_or(wording.lower, "lower"), f"−{largest:.2g}"),
-        BarLabel("average", "0"),
-        BarLabel(text_or(wording.higher, "higher"), f"+{largest:.2g}"),
+        BarLabel(text_or(wording.lower, "lower"), low),
+        BarLabel("average", average),
+        BarLabel(text_or(wording.higher, "higher"), high),
     )

@@ -33,6 +33,7 @@ from tiewise.plots.legends import BarLabel, labels_below
 from tiewise.posterior.bands.sentences import item_bands, shows_bands
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import uncompared_note
+from tiewise.posterior.scales.shown import ShownScores, shown_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,10 +85,11 @@ def ranking_plot(
     """
     if len(results.items) > MANY_ITEMS:
         return _ends_and_histogram(results, title, ends)
-    table = results.items
+    scores = shown_scores(results)
+    table = scores.rows
     if not shows_bands(results):
         table = table.drop(columns=["band"], errors="ignore")
-    listing, left = interval_rows(table, most=most, ends=ends, estimate="mean")
+    listing, left = interval_rows(table, most=most, ends=ends, axis=_axis(scores), estimate="mean")
     foot = [
         "Dot: the estimate. Line: the 95 % interval. Red lies above the average, blue below it, "
         "and grey cannot be told from it."
@@ -96,6 +98,7 @@ def ranking_plot(
         foot.append("Lines from side to side part bands that can be told apart.")
     if (results.items["comparisons"] == 0).any():
         foot.append(f"Open and dashed means {uncompared_note(results)}.")
+    foot += scores.meaning(results)
     return page(
         heading(text_or(title or results.wording.question, "")),
         listing,
@@ -106,10 +109,11 @@ def ranking_plot(
 
 def _ends_and_histogram(results: Results, title: str | None, ends: int) -> Figure:
     """Of very many items the highest and the lowest by name, and a histogram of all."""
-    table = results.items
+    scores = shown_scores(results)
+    table = scores.rows
     some = pd.concat([table.head(ends), table.tail(ends)])
     left_out = len(table) - len(some)
-    listing, left = interval_rows(some, estimate="mean", left_out=left_out)
+    listing, left = interval_rows(some, axis=_axis(scores), estimate="mean", left_out=left_out)
     every = number_of_items(results)
     return page(
         heading(text_or(title or results.wording.question, "")),
@@ -122,26 +126,34 @@ def _ends_and_histogram(results: Results, title: str | None, ends: int) -> Figur
         ),
         space(10),
         heading("", f"Estimates of all {every}"),
-        panel(130, lambda axes: _paint_histogram(axes, table)),
-        notes("Red and blue: the whole 95 % interval lies above the average, or below it."),
+        panel(130, lambda axes: _paint_histogram(axes, table, _axis(scores))),
+        notes(
+            "Red and blue: the whole 95 % interval lies above the average, or below it.",
+            *scores.meaning(results),
+        ),
     )
 
 
-def _paint_histogram(axes: Axes, table: pd.DataFrame) -> None:
+def _axis(scores: ShownScores) -> RowAxis:
+    """The axis of the scale on which results are shown."""
+    return RowAxis(scores.scale.axis, scores.middle)
+
+
+def _paint_histogram(axes: Axes, table: pd.DataFrame, axis: RowAxis) -> None:
     """How many estimates are where, by whether they can be told from the average."""
     mean = table["mean"].to_numpy(float)
     edges = np.linspace(mean.min(), mean.max(), BARS + 1)
-    above, below = (table["q2.5"] > 0).to_numpy(), (table["q97.5"] < 0).to_numpy()
+    above, below = table["above"].to_numpy(), table["below"].to_numpy()
     base = np.zeros(BARS)
     for those, colour in ((below, LOW), (~above & ~below, NEUTRAL), (above, HIGH)):
         counts = np.histogram(mean[those], edges)[0]
         axes.stairs(base + counts, edges, baseline=base, fill=True, color=colour, linewidth=0)
         base = base + counts
-    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.axvline(axis.middle, color=INK, linewidth=0.8)
     axes.set(xlim=(edges[0], edges[-1]), ylim=(0, None))
     axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.set_xlabel("quality, 0 the average")
+    axes.set_xlabel(axis.label)
     axes.set_ylabel("number")
     axes.yaxis.set_major_formatter("{x:,.0f}")
 
@@ -270,8 +282,9 @@ def _band(rows: RowLayout) -> tuple[float, float] | None:
 def _row_styles(rows: RowLayout, axis: RowAxis) -> list[tuple[NDArray[np.bool_], str, bool]]:
     """Which items have which colour, and whether their dot is filled: those that were compared."""
     table = rows.table
-    above = (table["q2.5"] > axis.middle).to_numpy()
-    below = (table["q97.5"] < axis.middle).to_numpy()
+    # On a scale of its own, whether a score is above the average is known from its quality.
+    above = (table["above"] if "above" in table else table["q2.5"] > axis.middle).to_numpy()
+    below = (table["below"] if "below" in table else table["q97.5"] < axis.middle).to_numpy()
     uncompared = (table["comparisons"] == 0).to_numpy()
     sides = ((~above & ~below, NEUTRAL), (below, axis.below), (above, axis.above))
     return [

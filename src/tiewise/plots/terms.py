@@ -12,6 +12,8 @@ from tiewise.errors import InputError
 from tiewise.plots.canvas import Block, heading, notes, page, space, styled
 from tiewise.plots.definition import PlotDefinition, needs_term
 from tiewise.plots.ranking import RowAxis, interval_rows
+from tiewise.posterior.phrases import has_ties
+from tiewise.posterior.terms.judge_kinds import has_kinds
 from tiewise.posterior.terms.sentences import column_label, term_sentences
 from tiewise.posterior.terms.tables import coefficients, judge_terms
 
@@ -65,19 +67,28 @@ def judge_terms_plot(results: Results, *, title: str | None = None) -> Figure:
             f"{results.folder} tells no judges apart; fit with sharpness=True or thresholds=True "
             "for this"
         )
-    head = heading(title or "How do judges differ?")
+    typical = _typical(results)
+    differ = "kinds of judges" if has_kinds(results.tree) else "judges"
+    head = heading(title or f"How do {differ} differ?")
     foot = notes(
-        "Dot: the median. Line: the 95 % interval. Red: surely more than a typical judge; blue: "
+        f"Dot: the median. Line: the 95 % interval. Red: surely more than {typical}; blue: "
         "surely less; grey: cannot be told."
     )
-    return page(head, *_sharpness(table), *_thresholds(table, results), foot)
+    return page(head, *_sharpness(table, typical), *_thresholds(table, results), foot)
 
 
-def _sharpness(table: pd.DataFrame) -> Iterator[Block]:
+def _typical(results: Results) -> str:
+    """To whom others are compared: a typical judge, or the group to which groups are relative."""
+    terms = results.facts["model"].get("terms", ())
+    references = [f"“{term['reference']}”" for term in terms if "reference" in term]
+    return references[0] if references else "a typical judge"
+
+
+def _sharpness(table: pd.DataFrame, typical: str) -> Iterator[Block]:
     if "sharpness" not in table:
         return
     rows = _rows(table, *(np.log(table[f"sharpness{end}"]) for end in ("", "_q2.5", "_q97.5")))
-    yield notes("Sharpness: 1 is a typical judge, 0 answers at random.")
+    yield notes(f"Sharpness: 1 is {typical}, 0 answers at random.")
     yield interval_rows(rows, axis=RowAxis("sharpness", ticks=SHARPNESS_TICKS))[0]
 
 
@@ -85,9 +96,15 @@ def _thresholds(table: pd.DataFrame, results: Results) -> Iterator[Block]:
     if "threshold" not in table:
         return
     equal = (100 * np.tanh(table[f"threshold{end}"] / 2) for end in ("", "_q2.5", "_q97.5"))
-    typical = float(100 * np.tanh(np.median(results.tree["posterior/tie"].to_numpy()) / 2))
-    yield from (space(8), notes("How often two of the same quality are called “about equal”."))
-    axis = RowAxis("% “about equal”, line: a typical judge", middle=typical)
+    posterior, ties = results.tree["posterior"], has_ties(results.tree)
+    cut = (posterior["tie"] if ties else posterior["cut"].isel(strength=1)).to_numpy()
+    typical = float(100 * np.tanh(np.median(cut) / 2))
+    note = "How often two of the same quality are called “about equal”."
+    if not ties:
+        note = "How often one of two of the same quality is chosen but weakly."
+    yield from (space(8), notes(note))
+    answer = "“about equal”" if ties else "weak choices"
+    axis = RowAxis(f"% {answer}, line: {_typical(results)}", middle=typical)
     yield interval_rows(_rows(table, *equal), axis=axis)[0]
 
 

@@ -26,6 +26,7 @@ from tiewise.model.semiorder import cannot_say
 from tiewise.posterior.large.groups import attach_summaries
 from tiewise.posterior.prior_sensitivity import attach_prior_sensitivity
 from tiewise.posterior.sampling import EnoughDraws, sample_on, sampling_cause, target_ess
+from tiewise.posterior.scales.anchored import attach_anchors
 from tiewise.posterior.tree import build_tree
 from tiewise.posterior.warnings import data_warnings, enough, sampling_warnings
 from tiewise.progress import Progress, no_progress
@@ -34,6 +35,8 @@ from tiewise.randomness import RNGLike, as_seed_sequence
 Floats = NDArray[np.float64]
 log = logging.getLogger("tiewise")
 
+ANCHORED_ENGINES = ("transport", "patient-transport", "laplace", "gibbs", "metropolis")
+"""Engines that know anchors."""
 # Limits of Pareto k-hat. Beyond the last the weights have no mean, and are not used.
 GOOD_K, TRUSTED_K, HOPELESS_K = 0.5, 0.7, 1.0
 
@@ -89,6 +92,9 @@ def fit(
         *draws.warnings,
         *sampling_warnings(tree),
     )
+    if model.anchor_factor is not None:
+        check = attach_anchors(tree, model, np.random.default_rng(root.spawn(1)[0]))
+        messages = (*messages, *check)
     tree.attrs["warnings"] = json.dumps(messages)
     return tree
 
@@ -150,6 +156,8 @@ def run_engine(
     model: BradleyTerry, engine: Engine, seed: SeedSequence, progress: Progress
 ) -> tuple[Engine, Draws]:
     """Draws of the engine, or of its fall-back where it cannot sample the model well."""
+    if model.anchors is not None and engine.name not in ANCHORED_ENGINES:
+        raise InputError(f"{engine.name} does not know anchors=; fit with transport")
     try:
         return engine, engine.run(model, seed, progress)
     except EngineUnsuitable as reason:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from xarray import Dataset, DataTree
 
-from tiewise.data.answers import FIRST, SECOND, SKIP, TIE, on_scale
+from tiewise.data.answers import FIRST, SECOND, SKIP, TIE, grade_codes, on_scale
 from tiewise.data.comparisons import Comparisons
 from tiewise.data.counts import Counts, natural_order
 from tiewise.data.format_rules import Judgements
+from tiewise.errors import InputError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -35,7 +36,9 @@ class JudgementTable(NamedTuple):
 
     `judge`, `left` and `right` are positions in lists of judges and items, items -1 where the fit
     does not know them; `answer` is a code of `data.answers`, FIRST for the left item; `repeat` is
-    true where the pair was shown once more on purpose; `seconds` is NaN where unknown.
+    true where the pair was shown once more on purpose; `seconds` is NaN where unknown. `strength`
+    says of graded answers how strongly an item was chosen, from 1, and 0 of other answers; it is
+    None where there is one way to choose.
     """
 
     judge: Integers
@@ -44,11 +47,40 @@ class JudgementTable(NamedTuple):
     answer: Integers
     repeat: Mask
     seconds: Floats
+    strength: Integers | None = None
 
     def where(self, which: Mask | Integers) -> JudgementTable:
         """The judgements at these positions."""
-        columns: list[Any] = [column[which] for column in self]
+        columns: list[Any] = [None if column is None else column[which] for column in self]
         return JudgementTable(*columns)
+
+    def followed_by(self, later: JudgementTable) -> JudgementTable:
+        """These judgements and later ones; both with strengths, or neither."""
+        pairs: Iterable[Any] = zip(self, later, strict=True)
+        columns: list[Any] = [None if pair[0] is None else np.concatenate(pair) for pair in pairs]
+        return JudgementTable(*columns)
+
+    def grades(self, levels: int) -> Integers:
+        """The position of each answer on a scale with so many ways to choose an item."""
+        return grade_codes(self.answer, self._strength(levels), levels)
+
+    def counts(self, items: tuple[str, ...], levels: int = 1, **strata: Any) -> Counts:
+        """Counts of these judgements; `strata` are further keywords of `Counts.of`."""
+        answers = [self.answer == code for code in (FIRST, SECOND, TIE)]
+        strength, strengths = self._strength(levels), None
+        if strength is not None:
+            level = strength[:, None] == np.arange(1, levels + 1)
+            strengths = np.stack([level & chosen[:, None] for chosen in answers[:2]], axis=1)
+        return Counts.of(items, self.left, self.right, *answers, strengths=strengths, **strata)
+
+    def _strength(self, levels: int) -> Integers | None:
+        """How strongly items were chosen, where that matters."""
+        if levels > 1 and self.strength is None:
+            raise InputError(
+                "these judgements do not say how strongly each item was chosen, which their fit "
+                "needs; fit their file again, with its column of grades (grade=)"
+            )
+        return None if levels == 1 else self.strength
 
 
 class JudgementRecord(NamedTuple):
@@ -86,7 +118,7 @@ class JudgementRecord(NamedTuple):
         table = JudgementTable(
             np.zeros_like(rows.row) if judge is None else judge, position[rows.first],
             position[rows.second], rows.answer, _repeats(extra, len(rows.row)),
-            _seconds(extra, len(rows.row)),
+            _seconds(extra, len(rows.row)), rows.strength if comparisons.levels > 1 else None,
         )  # fmt: skip
         stratum = None if names is None else _positions(strata, tuple(names))
         if comparisons.layout.counted:
@@ -109,6 +141,7 @@ class JudgementRecord(NamedTuple):
             columns["right"].astype(np.int64),
             np.where(answer >= STORED_SKIP, STORED_SKIP + SKIP - answer, answer),
             columns["repeat"].astype(bool), columns["seconds"].astype(float),
+            stored["strength"].to_numpy().astype(np.int64) if "strength" in stored else None,
         )  # fmt: skip
         judges = tuple(stored["name"].to_numpy().astype(str).tolist()) if "name" in stored else ()
         stratum = stored["stratum"].to_numpy().astype(np.int64) if "stratum" in stored else None
@@ -124,6 +157,8 @@ class JudgementRecord(NamedTuple):
             name: (["judgement"], values[name].astype(kind)) for name, kind in STORED_TYPES.items()
         }
         names = {"name": (["judges"], np.array(self.judges))} if self.judges else {}
+        if table.strength is not None:
+            columns["strength"] = (["judgement"], table.strength.astype("int8"))
         if self.stratum is not None:
             columns["stratum"] = (["judgement"], self.stratum.astype("int32"))
         return Dataset({**columns, **names}, attrs={"sides": int(self.has_sides)})
@@ -150,15 +185,9 @@ class JudgementRecord(NamedTuple):
         return known if self.stratum is None else known & (self.stratum >= 0)
 
     def counts(self, items: tuple[str, ...], judges: Mask) -> Counts:
-        """Counts of the judgements of these judges."""
+        """Counts of the judgements of these judges, however strongly an item was chosen."""
         table = self.compared
-        return count_judgements(items, table.where(judges[table.judge]))
-
-
-def count_judgements(items: tuple[str, ...], table: JudgementTable) -> Counts:
-    """Counts of judgements over all judges and sides."""
-    answers = (table.answer == code for code in (FIRST, SECOND, TIE))
-    return Counts.of(items, table.left, table.right, *answers)
+        return table.where(judges[table.judge]).counts(items)
 
 
 def _is_decided(table: JudgementTable) -> Mask:
@@ -211,13 +240,15 @@ def _repeats(rows: pd.DataFrame, size: int) -> Mask:
 
 
 def _seconds(rows: pd.DataFrame, size: int) -> Floats:
+    """Seconds from showing each pair to its answer; NaN for imports, which have one moment."""
     if not {"shown_at", "answered_at"} <= set(rows.columns):
         return np.full(size, np.nan)
     shown, answered = (
         pd.to_datetime(rows[name], errors="coerce", utc=True, format="ISO8601")
         for name in ("shown_at", "answered_at")
     )
-    return (answered - shown).dt.total_seconds().to_numpy().astype(np.float64)
+    taken = (answered - shown).dt.total_seconds().to_numpy().astype(np.float64)
+    return np.where(taken > 0, taken, np.nan)
 
 
 def fitted_judgements(tree: DataTree) -> JudgementTable:
@@ -238,15 +269,36 @@ def fitted_judgements_by_stratum(tree: DataTree) -> JudgementTable:
     return table._replace(judge=tree["observed_data/stratum"].to_numpy().astype(np.int64)[row])
 
 
+def fitted_strata(tree: DataTree) -> Integers:
+    """The stratum of each of those, as draws take it: its row of the counts where it has facts."""
+    row = _from_counts(tree)[1]
+    return row if "facts" in tree["observed_data"] else (
+        tree["observed_data/stratum"].to_numpy().astype(np.int64)[row]
+    )  # fmt: skip
+
+
 def _from_counts(tree: DataTree) -> tuple[JudgementTable, Integers]:
     """Judgements written out from their counts, as of one judge, and the row of each."""
-    observed = tree["observed_data"]
-    counts = [observed[name].to_numpy() for name in ("wins_first", "ties", "wins_second")]
+    observed, counts = tree["observed_data"], grade_counts(tree)
+    grade = np.repeat(np.arange(len(counts)), counts.sum(axis=1))
     rows = np.concatenate([np.repeat(np.arange(len(n)), n) for n in counts])
-    answer = np.repeat((FIRST, TIE, SECOND), [int(n.sum()) for n in counts])
     left, right = (observed[name].to_numpy().astype(np.int64)[rows] for name in ("first", "second"))
+    side = grade - len(counts) // 2
     size = len(rows)
     table = JudgementTable(
-        np.zeros(size, np.int64), left, right, answer, np.zeros(size, bool), np.full(size, np.nan)
-    )
+        np.zeros(size, np.int64), left, right, TIE + np.sign(side), np.zeros(size, bool),
+        np.full(size, np.nan), np.abs(side) if len(counts) > 3 else None,
+    )  # fmt: skip
     return table, rows
+
+
+def grade_counts(tree: DataTree) -> Integers:
+    """How often each row of the counts got each answer (grades, rows), all for the first first."""
+    observed = tree["observed_data"]
+    first, ties, second = (
+        observed[name].to_numpy().astype(np.int64) for name in ("wins_first", "ties", "wins_second")
+    )
+    if "strengths" not in observed:
+        return np.stack([first, ties, second])
+    strengths = observed["strengths"].to_numpy().astype(np.int64).transpose(1, 2, 0)
+    return np.concatenate([strengths[0][::-1], ties[None], strengths[1]])

@@ -8,6 +8,7 @@ from tiewise.text import one_line, quantity
 
 if TYPE_CHECKING:
     import pandas as pd
+    from xarray import DataTree
 
     from tiewise.posterior.results_folder import Results, Wording
 
@@ -17,6 +18,22 @@ SUPERLATIVES = {
     "stronger": "strongest", "weaker": "weakest",
 }  # fmt: skip
 """Comparatives that stand before a noun: `higher risk` makes `the highest risk`."""
+
+
+STRENGTHS = {1: ("more",), 2: ("more", "much more"), 3: ("a little more", "more", "much more")}
+"""What choices of each strength are called, by the number of strengths, the weakest first."""
+
+
+def has_ties(tree: DataTree) -> bool:
+    """Whether “about equal” is an answer of this model; graded answers may do without."""
+    return bool((tree["posterior/tie"].to_numpy() > 0).any())
+
+
+def answer_words(levels: int, *, ties: bool) -> list[str]:
+    """Graded answers in words, from all for the first item to all for the second."""
+    first = STRENGTHS[levels][::-1]
+    second = [word.replace("more", "less") for word in STRENGTHS[levels]]
+    return [*first, *(["about equal"] if ties else []), *second]
 
 
 def item_labels(table: pd.DataFrame, most: int | None = None) -> pd.Series[str]:

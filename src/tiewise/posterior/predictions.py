@@ -2,19 +2,21 @@
 
     margin = ± a_s (λ_i + contrast_{g,i} − λ_j − contrast_{g,j} + κᵀc_s) − δ_s
 
-for a stratum s of group g. A plain model has quality λ and threshold δ alone.
+for a stratum s of group g. A plain model has quality λ and threshold δ alone. Graded answers have
+further cuts beside δ, which a stratum's threshold scales alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from xarray import DataTree
 
+from tiewise.data.answers import grade_probabilities, grade_scores
 from tiewise.errors import InputError
 from tiewise.model.likelihood import answer_probabilities
 
@@ -34,6 +36,10 @@ class StratumDraws:
     `group` is the group of each stratum; contrasts are (draws, groups, items), the others (draws,
     strata): the advantage of the first item, sharpness, and threshold. `sharpness_sd` and
     `threshold_sd` (draws) are the standard deviations of their logarithms over judges.
+
+    Where comparisons have facts of their own, each row of the counts is a stratum here: `facts`
+    (rows, facts) has them, `advantage` is (draws, facts) the coefficients, and `judge` the stratum
+    of each row that the other terms know.
     """
 
     group: Integers | None = None
@@ -43,14 +49,20 @@ class StratumDraws:
     threshold: Floats | None = None
     sharpness_sd: Floats | None = None
     threshold_sd: Floats | None = None
+    facts: Floats | None = None
+    judge: Integers | None = None
 
     def select(self, which: Integers | slice) -> StratumDraws:
         """The draws at these positions."""
-        arrays = (self.contrast, self.advantage, self.sharpness, self.threshold,
-                  self.sharpness_sd, self.threshold_sd)  # fmt: skip
-        return StratumDraws(
-            self.group, *(None if draws is None else draws[which] for draws in arrays)
-        )
+
+        def some(draws: Floats | None) -> Floats | None:
+            return None if draws is None else draws[which]
+
+        return replace(
+            self, contrast=some(self.contrast), advantage=some(self.advantage),
+            sharpness=some(self.sharpness), threshold=some(self.threshold),
+            sharpness_sd=some(self.sharpness_sd), threshold_sd=some(self.threshold_sd),
+        )  # fmt: skip
 
     def of_stratum(self, stratum: int) -> StratumDraws:
         """The terms of one stratum, as its only one."""
@@ -67,11 +79,15 @@ class StratumDraws:
 
 @dataclass(frozen=True)
 class PosteriorDraws:
-    """Draws of qualities (draws, items), of the threshold (draws) and of strata's terms."""
+    """Draws of qualities (draws, items), of the threshold (draws) and of strata's terms.
+
+    Of graded answers `cuts` (draws, levels) has all cuts, of which the first is the threshold.
+    """
 
     quality: Floats
     tie: Floats
     terms: StratumDraws | None = None
+    cuts: Floats | None = None
 
     @classmethod
     def from_tree(cls, tree: DataTree, most: int | None = None) -> PosteriorDraws:
@@ -80,7 +96,11 @@ class PosteriorDraws:
         posterior = tree["posterior"]
         quality = posterior["quality"].to_numpy()
         quality, tie = quality.reshape(-1, quality.shape[-1]), posterior["tie"].to_numpy().ravel()
-        whole = cls(quality, tie, _terms(tree) if has_strata(tree) else None)
+        cuts = None
+        if "cut" in posterior:
+            cuts = posterior["cut"].transpose("chain", "draw", "strength").to_numpy()
+            cuts = cuts.reshape(len(tie), -1)
+        whole = cls(quality, tie, _terms(tree) if has_strata(tree) else None, cuts)
         if most is None or len(tie) <= most:
             return whole
         return whole.select(np.linspace(0, len(tie) - 1, most).round().astype(np.int64))
@@ -91,7 +111,23 @@ class PosteriorDraws:
     def select(self, which: Integers | slice) -> PosteriorDraws:
         """The draws at these positions."""
         terms = None if self.terms is None else self.terms.select(which)
-        return PosteriorDraws(self.quality[which], self.tie[which], terms)
+        cuts = None if self.cuts is None else self.cuts[which]
+        return PosteriorDraws(self.quality[which], self.tie[which], terms, cuts)
+
+    @property
+    def levels(self) -> int:
+        """How many ways there are to choose an item."""
+        return 1 if self.cuts is None else self.cuts.shape[1]
+
+    @property
+    def scores(self) -> Floats:
+        """The score of each grade for the first item, from 1 to 0."""
+        return grade_scores(self.levels, ties=bool((self.tie > 0).any()))
+
+    @property
+    def first_cut(self) -> Floats:
+        """The first cut (draws) that is not 0: a stratum's threshold is that of its own."""
+        return self.tie if self.cuts is None or self.tie.any() else self.cuts[:, 1]
 
     def answer_probabilities(
         self, first: Integers, second: Integers, stratum: Integers | None = None
@@ -100,28 +136,52 @@ class PosteriorDraws:
 
         The stratum of each pair is needed where the model has terms that depend on it.
         """
-        gap = self.quality[:, first] - self.quality[:, second]
-        tie = self.tie[:, None]
-        if self.terms is not None:
-            if stratum is None:
-                raise InputError(
-                    "this model has terms of its own for judges or sides; say who was asked"
-                )
-            gap, tie = _with_terms(self.terms, gap, tie, first, second, stratum)
-        return np.stack(answer_probabilities(gap, tie))
+        gap, threshold = self._gaps(first, second, stratum)
+        return np.stack(answer_probabilities(gap, self._scaled(self.tie, threshold)))
+
+    def grade_probabilities(
+        self, first: Integers, second: Integers, stratum: Integers | None = None
+    ) -> Floats:
+        """Probabilities (grades, draws, pairs) of graded answers: of three, with one way to choose.
+
+        From all for the first to all for the second; `data.answers.grade_codes` are positions.
+        """
+        if self.cuts is None:
+            return self.answer_probabilities(first, second, stratum)
+        gap, threshold = self._gaps(first, second, stratum)
+        cuts = np.stack([self._scaled(cut, threshold) for cut in self.cuts.T])
+        return grade_probabilities(gap, np.broadcast_to(cuts, (self.levels, *gap.shape)))
 
     def log_probability(
-        self, first: Integers, second: Integers, answer: Integers, stratum: Integers | None = None
+        self, first: Integers, second: Integers, grade: Integers, stratum: Integers | None = None
     ) -> Floats:
-        """Log probability (draws, pairs) of these answers, by their codes."""
-        probability = self.answer_probabilities(first, second, stratum)
-        chosen = np.take_along_axis(probability, answer[None, None, :], axis=0)[0]
+        """Log probability (draws, pairs) of these grades, by their positions on the scale."""
+        probability = self.grade_probabilities(first, second, stratum)
+        chosen = np.take_along_axis(probability, grade[None, None, :], axis=0)[0]
         out: Floats = np.log(np.maximum(chosen, 1e-300))
         return out
 
+    def _gaps(
+        self, first: Integers, second: Integers, stratum: Integers | None
+    ) -> tuple[Floats, Floats | None]:
+        """Differences (draws, pairs) as each stratum sees them, and the threshold of its own."""
+        gap = self.quality[:, first] - self.quality[:, second]
+        if self.terms is None:
+            return gap, None
+        if stratum is None:
+            raise InputError(
+                "this model has terms of its own for judges or sides; say who was asked"
+            )
+        return _with_terms(self.terms, gap, first, second, stratum)
+
+    def _scaled(self, cut: Floats, threshold: Floats | None) -> Floats:
+        """A cut (draws, pairs), scaled so that the first that is not 0 is the threshold."""
+        own = cut[:, None]
+        return own if threshold is None else threshold * (own / self.first_cut[:, None])
+
     def batches(self, pairs: int, most: int = MAX_PROBABILITIES) -> Iterator[PosteriorDraws]:
         """Some draws at a time, so that at most so many probabilities are held in memory."""
-        step = max(most // max(3 * pairs, 1), 1)
+        step = max(most // max((2 * self.levels + 1) * pairs, 1), 1)
         for k in range(0, len(self), step):
             yield self.select(slice(k, k + step))
 
@@ -129,20 +189,23 @@ class PosteriorDraws:
 def _with_terms(
     terms: StratumDraws,
     gap: Floats,
-    tie: Floats,
     first: Integers,
     second: Integers,
     stratum: Integers,
-) -> tuple[Floats, Floats]:
-    """Differences and thresholds (draws, pairs) with the terms of the strata."""
+) -> tuple[Floats, Floats | None]:
+    """Differences (draws, pairs) with the terms of the strata, and thresholds of their own."""
+    advantage = None if terms.advantage is None or terms.facts is not None else terms.advantage
+    if terms.facts is not None and terms.judge is not None and terms.advantage is not None:
+        gap = gap + terms.advantage @ terms.facts[stratum].T
+        stratum = terms.judge[stratum]
     if terms.contrast is not None and terms.group is not None:
         group = terms.group[stratum]
         gap = gap + terms.contrast[:, group, first] - terms.contrast[:, group, second]
-    if terms.advantage is not None:
-        gap = gap + terms.advantage[:, stratum]
+    if advantage is not None:
+        gap = gap + advantage[:, stratum]
     if terms.sharpness is not None:
         gap = gap * terms.sharpness[:, stratum]
-    return gap, tie if terms.threshold is None else terms.threshold[:, stratum]
+    return gap, None if terms.threshold is None else terms.threshold[:, stratum]
 
 
 def has_strata(tree: DataTree) -> bool:
@@ -155,7 +218,7 @@ def _terms(tree: DataTree) -> StratumDraws:
     missing = [
         name
         for term, name in (("contrast", "group_of_stratum"), ("order", "advantage_of_stratum"))
-        if term in posterior and name not in constant
+        if term in posterior and name not in constant and "fact_sd" not in constant
     ]
     if missing:
         raise InputError(f"these results lack {', '.join(missing)} of their terms; fit again")
@@ -167,23 +230,48 @@ def _terms(tree: DataTree) -> StratumDraws:
         flat: Floats = whole.reshape(-1, *whole.shape[2:])
         return flat
 
-    order = draws_of("order", "advantage")
+    order, facts, judge = draws_of("order", "advantage"), None, None
+    if order is not None and "fact_sd" in constant:
+        facts, judge = fact_values(tree), tree["observed_data/stratum"].to_numpy()
+    elif order is not None:
+        order = order @ constant["advantage_of_stratum"].to_numpy().T
     return StratumDraws(
         constant["group_of_stratum"].to_numpy() if "contrast" in posterior else None,
         draws_of("contrast", "group", "item"),
-        None if order is None else order @ constant["advantage_of_stratum"].to_numpy().T,
+        order,
         draws_of("sharpness", "judge"),
         draws_of("threshold", "judge"),
         draws_of("sharpness_sd"),
         draws_of("threshold_sd"),
+        facts,
+        judge,
     )
 
 
+def has_facts(tree: DataTree) -> bool:
+    """Whether the comparisons of this model have facts of their own."""
+    return "facts" in tree["observed_data"]
+
+
+def fact_values(tree: DataTree) -> Floats:
+    """The facts (rows of the counts, advantages) of a model, 1 for being the first of a pair."""
+    observed = tree["observed_data"]
+    names = observed["fact"].to_numpy().astype(str).tolist()
+    values = observed["facts"].to_numpy()
+    columns = [
+        values[:, names.index(name)] if name in names else np.ones(len(values))
+        for name in tree["posterior/advantage"].to_numpy().astype(str)
+    ]
+    return np.stack(columns, axis=1)
+
+
 def replicate_answers(probability: Floats, rng: Generator) -> Integers:
-    """Replicated answers (draws, pairs), with these probabilities (3, draws, pairs)."""
+    """Replicated answers (draws, pairs), with these probabilities (grades, draws, pairs)."""
     uniform = rng.uniform(size=probability.shape[1:])
-    above = uniform >= probability[0]
-    out: Integers = above.astype(np.int64) + (uniform >= probability[0] + probability[1])
+    out, total = np.zeros(uniform.shape, np.int64), np.zeros(uniform.shape)
+    for own in probability[:-1]:
+        total = total + own
+        out += uniform >= total
     return out
 
 
@@ -199,12 +287,4 @@ def _refuse_points(tree: DataTree) -> None:
         raise InputError(
             f"{tree.attrs['engine']} gives one estimate and no draws, so nothing can be made up "
             "from it; fit with another engine"
-        )
-
-
-def refuse_grades(tree: DataTree, what: str) -> None:
-    """Raise InputError for a fit of graded answers, where only their direction is known."""
-    if "cut" in tree["posterior"]:
-        raise InputError(
-            f"{what} does not know graded answers yet; fit them without their grades (ungraded())"
         )

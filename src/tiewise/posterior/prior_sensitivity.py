@@ -221,12 +221,14 @@ def _with_terms(tree: DataTree, model: BradleyTerry) -> Floats:
     posterior, design = tree["posterior"], model.design
     names = ("quality", "tie", "cut", *TERM_VALUES)
     values = {name: posterior[name].to_numpy() for name in names if name in posterior}
-    likelihood = design.likelihood
+    likelihood, anchors = design.likelihood, model.anchor_factor
 
     def one_chain(*chain: Floats) -> Floats:
         own = {name: np.moveaxis(v, 0, -1) for name, v in zip(values, chain, strict=True)}
-        at = design.arguments(own.pop("quality"), own.pop("tie"), own)
-        return likelihood.log_likelihood(LikelihoodArguments(*map(np.ascontiguousarray, at)))
+        quality = own.pop("quality")
+        at = design.arguments(quality, own.pop("tie"), own)
+        total = likelihood.log_likelihood(LikelihoodArguments(*map(np.ascontiguousarray, at)))
+        return total if anchors is None else total + anchors.log_density(quality)
 
     with ThreadPoolExecutor(THREADS) as pool:
         return np.stack(list(pool.map(one_chain, *values.values())))

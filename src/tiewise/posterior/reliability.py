@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-BATCH = 256  # items processed together
+BATCH = 32  # items processed together
 
 
 def reliability(quality: Floats) -> float:

@@ -23,6 +23,10 @@ from tiewise.posterior.earlier_versions import centre_posterior, current_model
 from tiewise.posterior.large.groups import all_draws
 from tiewise.posterior.prior_sensitivity import read_sensitivity
 from tiewise.posterior.reliability import reliability_facts
+from tiewise.posterior.scales import DEFAULT_SCALE
+from tiewise.posterior.scales.anchored import anchor_table
+from tiewise.posterior.scales.leaderboard import leaderboard_of
+from tiewise.posterior.scales.scale import scale_named
 from tiewise.posterior.summaries import parameters, summarise
 from tiewise.posterior.terms.tables import stored_terms, write_term_tables
 from tiewise.posterior.variables import describe_variables
@@ -32,10 +36,10 @@ if TYPE_CHECKING:
     from tiewise.geo.areas import Areas
 
 FILES = (
-    "items.csv", "parameters.csv", "fit.json", "posterior.nc", "study.json", "areas.gpkg",
-    "report.html", "briefing.pdf", "checks.csv",
-    "coefficients.csv", "covariates.csv", "contrasts.csv", "judge-terms.csv", "robust.csv",
-    "robust.json",
+    "items.csv", "leaderboard.csv", "parameters.csv", "fit.json", "posterior.nc", "study.json",
+    "areas.gpkg", "report.html", "briefing.pdf", "checks.csv",
+    "coefficients.csv", "advantages.csv", "covariates.csv", "contrasts.csv", "judge-terms.csv",
+    "anchors.csv", "robust.csv", "robust.json",
 )  # fmt: skip
 """Names of the files that belong to the results, besides plots, and are replaced together."""
 WAY_OUT = "correct it, or fit again"
@@ -46,7 +50,8 @@ FACTS = {
     "ess_min": (NUMBER, NOTHING), "rhat_max": (NUMBER, NOTHING), "reliability": dict,
     "ess_cause": str, "ess_target": int, "rounds": int, "thin": int, "warnings": [str],
     "cannot_say": str, "verdict": {"level": str, "text": str, "headline": bool, "top": int},
-    "prior_sensitivity": dict, "model": dict, "terms": dict, "left_out": dict, "digest": str,
+    "prior_sensitivity": dict, "model": dict, "terms": dict, "left_out": dict,
+    "grades": {"grade": str, "grades": [str]}, "digest": str,
     "kept_one_of": int, "version": str,
 }  # fmt: skip
 """The types of what is in `fit.json`."""
@@ -70,6 +75,12 @@ class Wording:
     top: int = 5
     source: str = ""
     groups: bool = False
+    scale: str = DEFAULT_SCALE
+    """The scale on which quality is reported."""
+
+    def __post_init__(self) -> None:
+        if self.scale != DEFAULT_SCALE:
+            scale_named(self.scale)
 
     @property
     def nouns(self) -> str:
@@ -99,7 +110,8 @@ class Results:
         with _as_written(self.folder / "items.csv") as path:
             # An item may be called NA: only the numbers can be missing, and then they are empty.
             table = pd.read_csv(path, dtype=str, keep_default_na=False)
-            texts = {column: table[column].map(restore) for column in ("item", "name")}
+            words = ["item", "name", *(["scale"] if "scale" in table else [])]
+            texts = {column: table[column].map(restore) for column in words}
             numbers = table.columns.drop([*texts])
             figures = {column: pd.to_numeric(table[column]) for column in numbers}
         return table.assign(**texts, **figures)
@@ -168,6 +180,7 @@ def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
         "model": json.loads(attrs["model"]),
         **({"terms": stored_terms(tree)} if stored_terms(tree) else {}),
         **({"left_out": json.loads(attrs["left_out"])} if "left_out" in attrs else {}),
+        **({"grades": json.loads(attrs["grades"])} if "grades" in attrs else {}),
         "digest": attrs["digest"],
         "version": attrs["version"],
     }
@@ -199,10 +212,13 @@ def write_results_folder(
     items = tree["posterior/quality"].sizes["item"]
     wording = replace(wording, top=min(wording.top, max(items - 1, 1)))
     with atomic_folder(Path(out), KIND.with_files(replaces), force=force) as folder:
-        table = summarise(tree, wording.top)
+        table = summarise(tree, wording.top, scale=wording.scale)
         write_csv(table, folder / "items.csv")
+        write_csv(leaderboard_of(tree, table, wording.scale), folder / "leaderboard.csv")
         parameters(tree).to_csv(folder / "parameters.csv", lineterminator="\n")
         write_term_tables(tree, folder)
+        if (anchors := anchor_table(tree)) is not None:
+            write_csv(anchors, folder / "anchors.csv")
         _write_json(folder / "study.json", asdict(wording))
         if areas is not None:
             areas.to_gpkg(folder / "areas.gpkg")

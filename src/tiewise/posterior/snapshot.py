@@ -7,11 +7,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from xarray import DataTree
 
+from tiewise.data.answers import grade_probabilities
 from tiewise.data.counts import Counts
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.posterior.reliability import reliability
+from tiewise.posterior.scales.scale import (
+    COLUMNS,
+    fitted_scale,
+    quality_draws,
+    scale_named,
+    score_columns,
+    scored,
+)
 from tiewise.posterior.summaries import ENDS, ranks
 from tiewise.posterior.warnings import data_warnings
 
@@ -19,6 +29,9 @@ Floats = NDArray[np.float64]
 
 DIGITS = 4
 GAPS = np.linspace(0, 5, 26)
+QUALITY = {"mean": "mean", "sd": "sd", "q2.5": "low", "q97.5": "high"}
+"""Columns of quality, as they are called among the figures."""
+SCORES = ("score", "score_sd", "score_low", "score_high")
 
 
 def snapshot_figures(
@@ -27,10 +40,14 @@ def snapshot_figures(
     tie: Floats,
     variance: Floats,
     *,
+    cuts: Floats | None = None,
     names: Mapping[str, str],
     top: int = 5,
 ) -> dict[str, Any]:
-    """Figures of draws (draws, items), (draws) and (draws), as values for JSON (docs/live.md)."""
+    """Figures of draws (draws, items), (draws) and (draws), as values for JSON (docs/live.md).
+
+    Of graded answers `cuts` (draws, levels) are draws of all cuts.
+    """
     centred = quality - quality.mean(axis=1, keepdims=True)
     low, median, high = np.quantile(centred, (ENDS[0], 0.5, ENDS[1]), axis=0)
     label, number = component_labels(model.counts)
@@ -44,10 +61,32 @@ def snapshot_figures(
         "part": label.tolist(), "parts": number,
         "tie": _scalar(tie) if has_tie else None,
         "tie_curve": _tie_curve(tie) if has_tie else None,
+        **({} if cuts is None else _grade_figures(cuts, ties=has_tie)),
         "variance": _scalar(variance),
         "reliability": round(reliability(quality), DIGITS),
         "cautions": data_warnings(model, names),
     }  # fmt: skip
+
+
+def scale_figures(
+    name: str, tree: DataTree, figures: Mapping[str, Any], nouns: tuple[str, str]
+) -> dict[str, Any]:
+    """Scores on a scale beside the figures of quality, and what readers are told; {} for logits."""
+    scale = scale_named(name)
+    if not scored(scale):
+        return {}
+    columns = {key: np.array(figures[own]) for key, own in QUALITY.items()}
+    scores = score_columns(scale, quality_draws(tree), columns, is_point=False)
+    scale, middle = fitted_scale(scale, tree, scores["score"])
+    facts = {
+        "name": scale.name, "title": scale.title, "digits": scale.digits,
+        "signed": scale.is_signed, "middle": round(middle, DIGITS), "limits": scale.limits,
+        "line": scale.line and tuple(scale.line), "meaning": scale.meaning(tree, *nouns),
+    }  # fmt: skip
+    return {"scale": facts} | {
+        key: _rounded(values)
+        for key, values in zip(SCORES, (scores[own] for own in COLUMNS), strict=True)
+    }
 
 
 def component_labels(counts: Counts) -> tuple[NDArray[np.int64], int]:
@@ -74,6 +113,16 @@ def _tie_curve(tie: Floats) -> dict[str, list[float]]:
         "gap": _rounded(GAPS), "median": _rounded(median),
         "low": _rounded(low), "high": _rounded(high),
     }  # fmt: skip
+
+
+def _grade_figures(cuts: Floats, *, ties: bool) -> dict[str, Any]:
+    """Cuts, and the mean share of each graded answer over the gap, all for the higher first."""
+    every = np.broadcast_to(cuts.T[:, :, None], (*cuts.T.shape, len(GAPS)))
+    share = grade_probabilities(np.broadcast_to(GAPS, every.shape[1:]), every).mean(axis=1)
+    middle = cuts.shape[1]
+    shares = [_rounded(own) for k, own in enumerate(share) if ties or k != middle]
+    curves = {"gap": _rounded(GAPS), "share": shares}
+    return {"cuts": [_scalar(cut) for cut in cuts.T], "grade_curves": curves}
 
 
 def _scalar(draws: Floats) -> dict[str, float]:

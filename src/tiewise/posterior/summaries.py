@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from xarray import DataTree
 
+from tiewise.data.answers import grade_probabilities
 from tiewise.errors import InputError
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.posterior.bands.told_apart import bands
@@ -21,6 +22,8 @@ from tiewise.posterior.large.groups import (
     summary_columns,
 )
 from tiewise.posterior.map_share import map_share_draws
+from tiewise.posterior.scales import DEFAULT_SCALE
+from tiewise.posterior.scales.scale import Scale, quality_draws, scale_named, score_columns
 
 Floats = NDArray[np.float64]
 
@@ -33,11 +36,15 @@ TERM_SCALARS = (
 SUMMARY_COLUMNS = (
     "mean", "median", "sd", "q2.5", "q97.5", "rank", "rank_q2.5", "rank_q97.5"
 )  # fmt: skip
-BATCH = 256  # draws, or items, processed together, so that copies are small
+BATCH, FEW_ITEMS = 256, 64  # draws, and items, processed together, so that copies are small
+MOST_SHORT_RANKS = 2**15
 
 
-def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
+def summarise(tree: DataTree, top: int = 5, *, scale: str = DEFAULT_SCALE) -> pd.DataFrame:
     """One row per item, highest mean first: centred quality, rank, probability of the top k, band.
+
+    Another `scale` than logits (`elo`, `0-100`) adds columns: its name, and on it the `score` with
+    its standard deviation and interval.
 
     `rank` is the posterior median rank, 1 the highest quality. `band` is that of `bands`. Where
     `top` is not below the number of items, every item is among the top. A point engine gives
@@ -52,10 +59,17 @@ def summarise(tree: DataTree, top: int = 5) -> pd.DataFrame:
     )
     names = constant["name"].to_numpy().astype(str)
     columns["band"] = _band_column(tree)
-    table = pd.DataFrame(
-        {"item": items, "name": names, **columns, "comparisons": constant["comparisons"]}
-    )
+    columns["comparisons"] = constant["comparisons"]
+    if scale != DEFAULT_SCALE:
+        columns |= {"scale": scale, **tree_scores(tree, scale_named(scale), columns)}
+    table = pd.DataFrame({"item": items, "name": names, **columns})
     return table.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+
+
+def tree_scores(tree: DataTree, scale: Scale, quality: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Columns of scores on a scale, for items whose `quality` has its own columns."""
+    is_point = tree.attrs["kind"] == "point"
+    return score_columns(scale, quality_draws(tree), quality, is_point=is_point)
 
 
 def _band_column(tree: DataTree) -> pd.Series[int]:
@@ -72,9 +86,11 @@ def _posterior(tree: DataTree, top: int) -> dict[str, Floats]:
     # Some items at a time: a copy of every draw of a thousand items is large.
     quality_parts = [_quality_columns(part) for part in centred_parts(tree)]
     quality = tree["posterior/quality"].to_numpy()
-    rank = ranks(quality.reshape(-1, quality.shape[-1]))
+    flat = quality.reshape(-1, quality.shape[-1])
+    rank = ranks(flat, np.int16 if flat.shape[1] < MOST_SHORT_RANKS else np.int32)
     rank_parts = [
-        _rank_columns(rank[:, k : k + BATCH], top) for k in range(0, rank.shape[1], BATCH)
+        _rank_columns(rank[:, k : k + FEW_ITEMS].astype(np.int32), top)
+        for k in range(0, rank.shape[1], FEW_ITEMS)
     ]
     return {
         **{key: np.concatenate([part[key] for part in quality_parts]) for key in quality_parts[0]},
@@ -123,10 +139,10 @@ def _point(tree: DataTree) -> dict[str, Floats]:
     }  # fmt: skip
 
 
-def ranks(flat: Floats) -> NDArray[np.int32]:
+def ranks(flat: Floats, dtype: type[np.signedinteger[Any]] = np.int32) -> NDArray[Any]:
     """Rank of every item in every draw (draws, items), 1 the highest."""
-    out = np.empty(flat.shape, np.int32)
-    places = np.arange(1, flat.shape[1] + 1, dtype=np.int32)[None]
+    out = np.empty(flat.shape, dtype)
+    places = np.arange(1, flat.shape[1] + 1, dtype=dtype)[None]
     for k in range(0, len(flat), BATCH):
         order = np.argsort(-flat[k : k + BATCH], axis=1, kind="stable")
         np.put_along_axis(out[k : k + BATCH], order, places, axis=1)
@@ -145,10 +161,15 @@ def parameters(tree: DataTree) -> pd.DataFrame:
 def _scalars(tree: DataTree) -> Iterator[tuple[str, Floats]]:
     """Every number that is one for all items and judges, by its name."""
     posterior, whole = tree["posterior"], all_draws(tree)
-    for name in ("tie", "variance", *TERM_SCALARS):
+    for name in ("tie", "variance", "cut", *TERM_SCALARS):
         if name not in posterior:
             continue
         draws = whole[name] if name in whole else posterior[name]
+        if name == "cut":
+            # The first cut is the tie threshold.
+            for strength in draws["strength"].to_numpy()[1:]:
+                yield f"{name}: {strength}", draws.sel(strength=strength).to_numpy()
+            continue
         if "advantage" not in draws.dims:
             yield name, draws.to_numpy()
             followed = map_share_draws(tree) if name == "share" else None
@@ -158,6 +179,15 @@ def _scalars(tree: DataTree) -> Iterator[tuple[str, Floats]]:
         for kind in draws["advantage"].to_numpy().astype(str):
             label = name if kind == "first" else f"{name}: {kind}"
             yield label, draws.sel(advantage=kind).to_numpy()
+
+
+def _standard_error(tree: DataTree, label: str) -> float:
+    """The standard error of a parameter of a point estimate; NaN where there is none."""
+    name, _, strength = label.partition(": ")
+    error = tree["constant_data"].get(f"{name}_standard_error")
+    if error is None:
+        return float("nan")
+    return float(error.sel(strength=int(strength)) if strength else error)
 
 
 def parameter_row(tree: DataTree, name: str, draws: Floats) -> dict[str, str | float]:
@@ -170,8 +200,7 @@ def parameter_row(tree: DataTree, name: str, draws: Floats) -> dict[str, str | f
         return row | {"parameter": name}
     row |= {"parameter": name, "mean": draws.mean(), "median": float(np.median(draws))}
     if tree.attrs["kind"] == "point":
-        error = tree["constant_data"].get(f"{name}_standard_error")
-        wide = np.nan if error is None else float(error)
+        wide = _standard_error(tree, name)
         ends = draws.mean() + NORMAL_975 * np.array([-wide, wide])
         return row | {"sd": wide, "q2.5": float(ends[0]), "q97.5": float(ends[1])}
     low, high = np.quantile(draws, ENDS)
@@ -212,6 +241,27 @@ def tie_curve(tree: DataTree, gaps: ArrayLike | None = None) -> pd.DataFrame:
     differences = np.linspace(0, 5, 101) if gaps is None else np.asarray(gaps, float)
     ties = all_draws(tree)["tie"].to_numpy().ravel()
     probability = np.stack([answer_probabilities(np.asarray(gap), ties)[1] for gap in differences])
+    return _curve(differences, probability)
+
+
+def answer_curves(tree: DataTree, gaps: ArrayLike | None = None) -> list[pd.DataFrame]:
+    """The same of every answer, from all for the first item to all for the second.
+
+    Graded answers have a curve each; `about equal` is the one in the middle, 0 without ties.
+    """
+    differences = np.linspace(0, 5, 101) if gaps is None else np.asarray(gaps, float)
+    if "cut" in tree["posterior"]:
+        cuts = tree["posterior/cut"].transpose("strength", "chain", "draw").to_numpy()
+        cuts = cuts.reshape(len(cuts), -1)
+        at = [grade_probabilities(np.full(cuts.shape[1], gap), cuts) for gap in differences]
+    else:
+        ties = all_draws(tree)["tie"].to_numpy().ravel()
+        at = [np.stack(answer_probabilities(np.asarray(gap), ties)) for gap in differences]
+    return [_curve(differences, own) for own in np.stack(at, axis=1)]
+
+
+def _curve(differences: Floats, probability: Floats) -> pd.DataFrame:
+    """A curve of probabilities (differences, draws) with its 95 % band."""
     low, median, high = np.quantile(probability, (ENDS[0], 0.5, ENDS[1]), axis=1)
     return pd.DataFrame(
         {

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from xarray import Dataset, DataTree
 
 from tiewise.data.comparisons import Comparisons
-from tiewise.data.counts import COLUMNS, Counts
+from tiewise.data.counts import COLUMNS, Counts, rows_of
+from tiewise.data.facts import facts_of_judgements
 from tiewise.engines.base import Draws
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
+from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.facts.columns import read_facts
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import (
     DENSE_ITEMS,
@@ -68,6 +71,9 @@ def build_tree(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) -> D
     observed = Dataset({column: (["pair"], getattr(model.counts, column)) for column in COLUMNS})
     if model.counts.strengths is not None:
         observed["strengths"] = (["pair", "side", "strength"], model.counts.strengths)
+    if model.counts.facts is not None:
+        observed = observed.assign_coords(fact=list(model.counts.fact_names))
+        observed["facts"] = (["pair", "fact"], model.counts.facts)
     groups = {
         "posterior": posterior,
         "observed_data": observed,
@@ -92,11 +98,14 @@ def _constant_data(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) 
     )
     if design.columns is not None:
         constant["covariate_sd"] = (["covariate"], design.columns.sd)
+        constant["covariate_value"] = (["item", "covariate"], design.columns.standard)
     if model.terms and counts.strata != ("all",):
         constant["stratum_name"] = (["stratum"], np.array(counts.strata))
     if design.groups is not None:
         constant["group_of_stratum"] = (["stratum"], design.group)
-    if design.order is not None:
+    if design.facts is not None:
+        constant["fact_sd"] = (["advantage"], design.facts.sd)
+    elif design.order is not None:
         constant["advantage_of_stratum"] = (["stratum", "advantage"], design.advantage_values)
     if (unevenness := _unevenness(model)) is not None:
         constant["unevenness"] = unevenness
@@ -104,6 +113,10 @@ def _constant_data(model: BradleyTerry, draws: Draws, names: Mapping[str, str]) 
         constant["standard_error"] = (item, draws.standard_error)
     if draws.tie_standard_error is not None:
         constant["tie_standard_error"] = draws.tie_standard_error
+    if draws.cut_standard_error is not None:
+        strengths = np.arange(1, model.counts.levels + 1)
+        constant = constant.assign_coords(strength=strengths)
+        constant["cut_standard_error"] = (["strength"], draws.cut_standard_error)
     return constant
 
 
@@ -179,10 +192,24 @@ def judgement_record(
         names = row_strata(comparisons, options) if options is not None else None
         if names is None and by_judge:
             names = comparisons.row_strata("judge")
-    return JudgementRecord.from_comparisons(
+    record = JudgementRecord.from_comparisons(
         comparisons, model.items, strata=strata, names=names,
         keep_sides=model.design.order is not None,
     )  # fmt: skip
+    if record is None or model.counts.facts is None or options is None:
+        return record
+    return record._replace(stratum=_rows_of_counts(model, comparisons, options, record))
+
+
+def _rows_of_counts(
+    model: BradleyTerry, comparisons: Comparisons, options: TermOptions, record: JudgementRecord
+) -> NDArray[np.int64]:
+    """The row of the counts of each judgement: where comparisons have facts, its stratum."""
+    assert options.advantage is not None
+    facts = facts_of_judgements(comparisons, read_facts(comparisons, options.advantage)[1])
+    table = record.judgements
+    stratum = np.zeros_like(table.left) if record.stratum is None else record.stratum
+    return rows_of(model.counts, table.left, table.right, stratum, facts)
 
 
 def attach_record(
@@ -190,7 +217,7 @@ def attach_record(
     model: BradleyTerry,
     comparisons: Comparisons | None,
     options: TermOptions | None = None,
-) -> None:
+) -> JudgementRecord | None:
     """Add the record of judgements, unless it is too long, and what the prior is made of."""
     record = None if comparisons is None else judgement_record(model, comparisons, options)
     if record is not None:
@@ -198,12 +225,13 @@ def attach_record(
     if isinstance(model.prior, Network):
         edges = model.prior.graph.edges
         tree["prior"] = DataTree(Dataset({"edges": (["edge", "end"], edges)}))
-        return
+        return record
     large = isinstance(model.prior, Precision) and model.prior.is_large
     factor = None if large else model.factor
     # A factor that is larger than all the draws would be most of the file.
     if factor is not None and factor.size <= tree["posterior/quality"].size:
         tree["prior"] = DataTree(Dataset({"factor": (["item", "direction"], factor)}))
+    return record
 
 
 def attach_judgements(tree: DataTree, record: JudgementRecord) -> None:
@@ -213,24 +241,40 @@ def attach_judgements(tree: DataTree, record: JudgementRecord) -> None:
 
 def rebuild_model(tree: DataTree) -> BradleyTerry:
     """The model of a fit, built again from what its tree holds."""
+    prior, described = rebuild_prior(tree), json.loads(tree.attrs["model"])
+    terms = _rebuild_terms(tree, described.get("terms", ()))
+    variance = prior_from_dict(described["variance"], VARIANCE_PRIORS)
+    tie = described["tie"] and prior_from_dict(described["tie"], TIE_PRIORS)
+    steps: Any = tuple(prior_from_dict(facts, TIE_PRIORS) for facts in described.get("step", ()))
+    return BradleyTerry(
+        _rebuild_counts(tree), prior, variance=variance, tie=tie, step=steps, terms=terms,
+        anchors=_rebuild_anchors(described),
+    )  # fmt: skip
+
+
+def _rebuild_anchors(described: Mapping[str, Any]) -> Anchors | None:
+    facts = described.get("anchors")
+    if facts is None:
+        return None
+    if "anchors" not in facts:
+        raise InputError(
+            "these results are linked to an earlier study, which they do not hold; give the file "
+            "of judgements and the earlier results instead"
+        )
+    items, values, sd = zip(*facts["anchors"], strict=True)
+    slope, scale = facts.get("slope", 1.0), facts.get("slope_scale")
+    return Anchors(items, values, sd, slope=slope, slope_scale=scale)
+
+
+def rebuild_prior(tree: DataTree) -> QualityPrior:
+    """The prior of quality of a fit, from what its tree holds."""
     described = json.loads(tree.attrs["model"])
     if "quality" not in described:
         raise InputError(
             f"{tree.attrs['engine']} has a prior of its own, so the model cannot be fitted again; "
             "fit with another engine"
         )
-    terms = _rebuild_terms(tree, described.get("terms", ()))
-    items = tuple(tree["constant_data/item"].to_numpy().astype(str))
-    variance = prior_from_dict(described["variance"], VARIANCE_PRIORS)
-    tie = described["tie"] and prior_from_dict(described["tie"], TIE_PRIORS)
-    prior = _prior(tree, described["quality"], items)
-    steps: Any = tuple(prior_from_dict(facts, TIE_PRIORS) for facts in described.get("step", ()))
-    return BradleyTerry(
-        _rebuild_counts(tree), prior, variance=variance, tie=tie, step=steps, terms=terms
-    )
-
-
-def _prior(tree: DataTree, facts: Mapping[str, Any], items: tuple[str, ...]) -> QualityPrior:
+    facts, items = described["quality"], tuple(tree["constant_data/item"].to_numpy().astype(str))
     if "prior" in tree.children and "edges" in tree["prior"]:
         graph = Graph(items, tree["prior/edges"].to_numpy())
         return Network(graph, share=facts.get("share", 1.0))
@@ -255,11 +299,15 @@ def _rebuild_counts(tree: DataTree) -> Counts:
     columns = [observed[name].to_numpy() for name in COLUMNS if name != "stratum"]
     strata, ordered = _stratum_names(tree), "order" in tree["posterior"]
     strengths = observed["strengths"].to_numpy() if "strengths" in observed else None
+    facts: dict[str, Any] = {}
+    if "facts" in observed:
+        names = tuple(observed["fact"].to_numpy().astype(str))
+        facts = {"facts": observed["facts"].to_numpy(), "fact_names": names}
     if strata is None:
-        return Counts.of(items, *columns, ordered=ordered, strengths=strengths)
+        return Counts.of(items, *columns, ordered=ordered, strengths=strengths, **facts)
     return Counts.of(
         items, *columns, stratum=observed["stratum"].to_numpy(), strata=strata, ordered=ordered,
-        strengths=strengths,
+        strengths=strengths, **facts,
     )  # fmt: skip
 
 
@@ -289,9 +337,11 @@ def _term(tree: DataTree, facts: Mapping[str, Any]) -> Term:
         )
     variance: Any = prior_from_dict(facts["variance"], VARIANCE_PRIORS)
     if kind == Sharpness.kind:
-        return Sharpness(variance=variance)
+        return Sharpness(variance=variance, reference=facts.get("reference"))
     if kind == Thresholds.kind:
-        return Thresholds(variance=variance)
+        return Thresholds(variance=variance, reference=facts.get("reference"))
+    if facts.get("facts"):
+        return Order(facts=tuple(facts["facts"]), variance=variance)
     strata = _known_strata(tree)
     if kind == Groups.kind:
         names = tree["posterior"]["group"].to_numpy().astype(str)

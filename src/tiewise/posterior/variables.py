@@ -7,6 +7,7 @@ from typing import NamedTuple
 from xarray import DataTree
 
 LOGITS = "logits"
+ANCHOR_UNITS = "units of the anchors"
 COUNT = "1"
 
 
@@ -76,6 +77,14 @@ VARIABLES = {
     "threshold_sd": VariableDescription(
         "spread of log thresholds ω", COUNT, "standard deviation of log threshold over judges"
     ),
+    "anchor_level": VariableDescription(
+        "level of the anchors", ANCHOR_UNITS,
+        "added to `quality`, times `anchor_slope` if there is one, it gives scores on the anchors' "
+        "scale",
+    ),
+    "anchor_slope": VariableDescription(
+        "slope of the anchors", f"{ANCHOR_UNITS} per logit", "units of the anchors that a logit is"
+    ),
     "spread": VariableDescription(
         "spread of qualities", LOGITS, "standard deviation of centred quality over items"
     ),
@@ -121,16 +130,28 @@ VARIABLES = {
     "covariate_sd": VariableDescription(
         "standard deviation of a covariate", "units of the covariate", "over all items"
     ),
+    "covariate_value": VariableDescription(
+        "standardised value of a covariate", COUNT, "of an item; mean 0, standard deviation 1"
+    ),
     "stratum_name": VariableDescription("name of a stratum", "", "for most models a judge"),
     "group_of_stratum": VariableDescription("group of a stratum", COUNT, "index of a group"),
     "advantage_of_stratum": VariableDescription(
         "advantage values of a stratum", COUNT, "factors of `order` for answers of this stratum"
+    ),
+    "facts": VariableDescription(
+        "facts of comparisons", "units of the fact", "what favours the first of a pair, if above 0"
+    ),
+    "fact_sd": VariableDescription(
+        "standard deviation of a fact", "units of the fact", "over all comparisons"
     ),
     "standard_error": VariableDescription(
         "standard error of quality", LOGITS, "of a point estimate"
     ),
     "tie_standard_error": VariableDescription(
         "standard error of the tie threshold", LOGITS, "of a point estimate"
+    ),
+    "cut_standard_error": VariableDescription(
+        "standard error of each cut", LOGITS, "of a point estimate"
     ),
     "scales": VariableDescription(
         "log prior density", "nats", "of the scale hyperparameters alone, total of a draw"

@@ -38,6 +38,7 @@ def write_briefing(
     higher: str | None = None,
     lower: str | None = None,
     noun: str | None = None,
+    scale: str | None = None,
     template: str | Path | None = None,
     out: str | Path | None = None,
     force: bool = False,
@@ -54,6 +55,7 @@ def write_briefing(
     if len(contacts) > MOST_CONTACTS:
         raise InputError(f"{len(contacts)} contacts do not fit; give {MOST_CONTACTS} at most")
     options = {"question": question, "higher": higher, "lower": lower, "noun": noun}
+    options |= {"scale": scale}
     changes: dict[str, Any] = {key: value for key, value in options.items() if value}
     wording = replace(results.wording, **changes)
     values, drawing = template_values(replace(results, wording=wording))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tiewise.geo.colours import LOW_TO_HIGH, interpolate
+from tiewise.geo.colours import LOW_TO_HIGH, OUTSIDE, interpolate
 from tiewise.geo.svg_map import SvgMap, svg_map
 from tiewise.posterior.results_folder import Results
 
@@ -67,6 +67,7 @@ def _svg(drawing: SvgMap, items: pd.DataFrame) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="{-EDGE} {-EDGE} {width} {height}">{PATTERNS}'
+        f'<rect x="{-EDGE}" y="{-EDGE}" width="{width}" height="{height}" fill="{OUTSIDE}"/>'
         f'<g stroke="#4b5158" stroke-width="{line:.2f}" stroke-linejoin="round" '
         f'fill-rule="evenodd">{"".join(shapes)}</g></svg>'
     )

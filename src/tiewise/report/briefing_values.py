@@ -18,6 +18,8 @@ from tiewise.posterior.phrases import (
     uncompared_note,
 )
 from tiewise.posterior.results_folder import Results, Wording
+from tiewise.posterior.scales.scale import Scale
+from tiewise.posterior.scales.shown import shown_scores
 from tiewise.report.answer import main_answer, sentence_start, top_items
 from tiewise.report.briefing_map import numbered_map
 from tiewise.report.scope import limits, what_was_done
@@ -29,7 +31,6 @@ from tiewise.text import (
     quantity,
     rank_range,
     sentence_list,
-    signed,
 )
 
 QUESTION, WORD, NAME = 300, 40, 60  # letters at most
@@ -40,7 +41,7 @@ def template_values(results: Results) -> tuple[dict[str, Any], str]:
     """The values that a template gets, and the map as SVG (nothing where there is none)."""
     results = replace(results, wording=_short(results.wording))
     wording, shown, names = results.wording, top_items(results), _names(results)
-    verdict = results_verdict(results)
+    verdict, scores = results_verdict(results), shown_scores(results)
     drawing, map_values = "", None
     areas = results.areas
     # Of very many areas a printed map would be a blur: both ends of the list are shown instead.
@@ -61,8 +62,11 @@ def template_values(results: Results) -> tuple[dict[str, Any], str]:
         "then": list(main_answer(results).rest),
         "ranked": has_top_probabilities(results),
         "rows": [
-            _row(k, results.items.loc[k], names[k], uncompared_note(results)) for k in shown.index
+            _row(k, scores.items.loc[k], names[k], uncompared_note(results), scores.scale)
+            for k in shown.index
         ],
+        "estimate": scores.scale.title,
+        "meaning": " ".join(scores.meaning(results)),
         "map": map_values,
         "ladder": None if map_values or not verdict.headline else _ladder(results, names),
         "unseen": uncompared_note(results) if (results.items["comparisons"] == 0).any() else "",
@@ -104,7 +108,7 @@ def _verdict_values(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _row(k: int, row: pd.Series, name: str, note: str) -> dict[str, Any]:
+def _row(k: int, row: pd.Series, name: str, note: str, scale: Scale) -> dict[str, Any]:
     """One of those that stand out; what was not computed is empty."""
     probability, count = float(row["top_k_probability"]), int(row["comparisons"])
     return {
@@ -115,38 +119,39 @@ def _row(k: int, row: pd.Series, name: str, note: str) -> dict[str, Any]:
         "words": probability_words(probability),
         "position": k + 1,
         "ranks": rank_range(row["rank_q2.5"], row["rank_q97.5"]),
-        "estimate": signed(row["mean"]),
-        "interval": _interval(row),
+        "estimate": scale.text(row["score"]),
+        "interval": _interval(row, scale),
         "compared": f"{count:,}" if count else "never",
     }
 
 
-def _interval(row: pd.Series) -> str:
-    low, high = row["q2.5"], row["q97.5"]
-    return f"{signed(low)} to {signed(high)}" if np.isfinite([low, high]).all() else "unknown"
+def _interval(row: pd.Series, scale: Scale) -> str:
+    low, high = row["score_q2.5"], row["score_q97.5"]
+    return scale.interval(low, high) if np.isfinite([low, high]).all() else "unknown"
 
 
 def _ladder(results: Results, names: pd.Series[str]) -> dict[str, Any]:
     """Items from highest to lowest with their intervals; of many, both ends."""
-    table = results.items
+    scale, average, table = shown_scores(results)
     few = len(table) <= UPPER + LOWER
     shown = table if few else pd.concat([table.head(UPPER), table.tail(LOWER)])
-    ends = shown[["q2.5", "q97.5", "mean"]].replace([np.inf, -np.inf], np.nan).to_numpy(float)
-    low, high = np.nanmin(ends, initial=-0.1), np.nanmax(ends, initial=0.1)
+    columns = ["score_q2.5", "score_q97.5", "score"]
+    ends = shown[columns].replace([np.inf, -np.inf], np.nan).to_numpy(float)
+    low, high = np.nanmin(ends, initial=average - 0.1), np.nanmax(ends, initial=average + 0.1)
 
     def share(value: float) -> float | None:
         return _or_none((value - low) / (high - low))
 
     rows = [
-        _row(k, row, name, uncompared_note(results))
-        | {"low": share(row["q2.5"]), "middle": share(row["mean"]), "high": share(row["q97.5"])}
+        _row(k, row, name, uncompared_note(results), scale)
+        | dict(zip(("low", "high", "middle"), map(share, row[columns]), strict=True))
         for k, name, (_, row) in zip(shown.index, names[shown.index], shown.iterrows(), strict=True)
     ]
     return {
         "upper": rows if few else rows[:UPPER],
         "lower": [] if few else rows[UPPER:],
         "between": len(table) - len(shown),
-        "zero": share(0.0),
+        "zero": share(average),
     }
 
 

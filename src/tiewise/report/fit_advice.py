@@ -20,6 +20,9 @@ ADVICE = {
     "judges": FitAdvice(
         "threshold", "--thresholds", "in which judges differ in how readily they call a tie"
     ),
+    "judge_strength": FitAdvice(
+        "threshold", "--thresholds", "in which judges differ in how readily they choose strongly"
+    ),
     "agreement": FitAdvice(
         "sharpness", "--sharpness", "in which judges who answer less predictably weigh less"
     ),

@@ -25,10 +25,12 @@ from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.folders import refuse_study
 from tiewise.plots import PLOT_FILES
-from tiewise.plots.canvas import load_matplotlib, save
+from tiewise.plots.canvas import save
 from tiewise.plots.checks import check_plot
 from tiewise.posterior.phrases import item_labels, uncompared_note
 from tiewise.posterior.results_folder import Results
+from tiewise.posterior.scales.leaderboard import leaderboard_of
+from tiewise.posterior.scales.shown import shown_scores
 from tiewise.posterior.summaries import summarise
 from tiewise.progress import Progress, no_progress
 from tiewise.report.answer import LONGEST_NAME
@@ -50,13 +52,6 @@ from tiewise.text import (
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-
-def load_libraries() -> None:
-    """Import the libraries of a page and of its pictures, as they would themselves."""
-    import jinja2  # noqa: F401
-
-    load_matplotlib()
 
 
 def write_report(
@@ -109,7 +104,7 @@ def rewrite_report(
     wording = replace(results.wording, **changes)
     # Everybody is among the top of as many as there are.
     wording = replace(wording, top=min(wording.top, max(int(results.facts["items"]) - 1, 1)))
-    table = summarise(results.tree, wording.top)
+    table = summarise(results.tree, wording.top, scale=wording.scale)
     with _moved_into(results.folder) as new:
         kept = [
             name
@@ -119,6 +114,8 @@ def rewrite_report(
         for name in kept:
             shutil.copy2(results.folder / name, new)
         write_csv(table, new / "items.csv")
+        board = leaderboard_of(results.tree, table, wording.scale)
+        write_csv(board, new / "leaderboard.csv")
         text = json.dumps(asdict(wording), indent=2, ensure_ascii=False)
         (new / "study.json").write_text(text + "\n", encoding="utf-8", newline="\n")
         fresh = Results(new, results.tree, wording, results.facts)
@@ -187,6 +184,8 @@ def _page(results: Results) -> dict[str, Any]:
         "every": quantity(len(results.items), wording.one, wording.nouns),
         "has": page_features(results),
         "uncompared": uncompared_note(results),
+        "scale": shown_scores(results).scale,
+        "meaning": shown_scores(results).meaning(results),
         "sections": page_sections(results),
     }
 

@@ -11,6 +11,7 @@ from tiewise.posterior.bands.sentences import shows_bands
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.posterior.results_folder import Results
+from tiewise.posterior.scales.shown import shown_scores
 
 HALF_WIDTH = 60.0  # of the line on which an interval is drawn
 
@@ -42,8 +43,8 @@ def page_features(results: Results) -> PageFeatures:
 
 
 def item_table(results: Results) -> pd.DataFrame:
-    """`items.csv` in its order, with key, position, group and the interval as drawn."""
-    table, areas = results.items, results.areas
+    """`items.csv` in its order, with scores, key, position, group and the interval as drawn."""
+    (_, average, table), areas = shown_scores(results), results.areas
     groups: dict[str, str] = {}
     if areas is not None and areas.groups is not None:
         groups = dict(zip(areas.items, areas.groups, strict=True))
@@ -51,7 +52,7 @@ def item_table(results: Results) -> pd.DataFrame:
         key=np.arange(len(table)),
         position=np.arange(1, len(table) + 1),
         group=[groups.get(item, "") for item in table["item"]],
-        **_interval_lines(table),
+        **_interval_lines(table, average),
     )
 
 
@@ -60,10 +61,16 @@ def item_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
 
 
-def _interval_lines(table: pd.DataFrame) -> dict[str, pd.Series[float]]:
+def score_reach(table: pd.DataFrame, average: float) -> float:
+    """How far scores and the ends of their intervals lie from the average at most."""
+    off = table[["score_q2.5", "score_q97.5", "score"]].to_numpy(float) - average
+    return float(np.abs(off[np.isfinite(off)]).max(initial=0.0)) or 1.0
+
+
+def _interval_lines(table: pd.DataFrame, average: float) -> dict[str, pd.Series[float]]:
     """Where the interval of each row is drawn, on a line with the average in its middle."""
-    ends = table[["q2.5", "q97.5", "mean"]]
-    reach = float(np.nanmax(np.abs(ends.where(np.isfinite(ends)).to_numpy()), initial=0)) or 1.0
+    ends = table[["score_q2.5", "score_q97.5", "score"]] - average
+    reach = score_reach(table, average)
     left, right, middle = (
         (HALF_WIDTH + HALF_WIDTH * ends[name].clip(-reach, reach).fillna(0) / reach).round(1)
         for name in ends

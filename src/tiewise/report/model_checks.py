@@ -130,6 +130,35 @@ def _judges(check: Check, good: bool, nouns: str) -> tuple[str, str]:
     )
 
 
+def _strength(check: Check, good: bool, nouns: str) -> tuple[str, str]:
+    figures = f"a mean strength of {check.observed:.2f}, {_range(check, 2)} expected"
+    if good:
+        return "Strength of choices", (
+            f"Of pairs near and far apart, {nouns} are chosen as strongly as expected: {figures}."
+        )
+    return "Strength of choices", (
+        f"Strong choices are not where the model expects them: {figures}. Judges may see the "
+        "distances between answers in another way than equal for all pairs."
+    )
+
+
+def _judge_strength(check: Check, good: bool, nouns: str) -> tuple[str, str]:
+    figures = (
+        f"their mean strengths spread by {check.observed:.2f} (standard deviation), "
+        f"{_range(check, 2)} expected"
+    )
+    if good:
+        return "Judges and strength", f"Judges use strong answers alike: {figures}."
+    if check.observed < check.middle:
+        return (
+            "Judges and strength",
+            f"Judges use strong answers more alike than expected: {figures}.",
+        )
+    return "Judges differ in strength", (
+        f"Judges use strong answers more differently than chance explains: {figures}."
+    )
+
+
 def _agreement(check: Check, good: bool, nouns: str) -> tuple[str, str]:
     figures = f"{check.observed:.2f} times what chance explains, {_range(check, 2)} expected"
     if good:
@@ -178,7 +207,8 @@ def _wins(check: Check, good: bool, nouns: str) -> tuple[str, str]:
 
 
 CHECK_SENTENCES = {
-    "ties": _ties, "judges": _judges, "agreement": _agreement, "triads": _triads, "order": _order,
+    "ties": _ties, "judges": _judges, "strength": _strength, "judge_strength": _judge_strength,
+    "agreement": _agreement, "triads": _triads, "order": _order,
     "wins": _wins,
 }  # fmt: skip
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from tiewise.forking import SharedJobs
-from tiewise.plots.canvas import save, style
-from tiewise.plots.catalogue import available_plots
+from tiewise.plots import PLOTS
+from tiewise.plots.canvas import load_matplotlib, save, style
 from tiewise.plots.definition import Plot, PlotDefinition
 from tiewise.posterior.results_folder import Results
 from tiewise.progress import Progress
+from tiewise.ready_process import BegunJobs, ReadyProcess
+from tiewise.registry import load
 
 MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 LARGE_SVG = 500_000
@@ -32,45 +34,69 @@ class EmbeddedPicture(NamedTuple):
     source: str
 
 
-class BegunPictures(NamedTuple):
-    """Pictures that are being drawn in a folder."""
+class BegunPictures:
+    """Pictures that are being drawn in a folder by a second process."""
 
-    place: Path
-    png: bool
-    jobs: dict[str, Callable[[], EmbeddedPicture]]
-    shared: SharedJobs[EmbeddedPicture]
+    def __init__(self, place: Path, png: bool, process: ReadyProcess) -> None:
+        self.place, self._png, self._process = place, png, process
+        self._begun: list[BegunJobs[EmbeddedPicture | None]] = []
+
+    def begin(self, results: Results, *, criticism: bool) -> None:
+        """Begin with those that show checks and verdict, or with the others."""
+        known = {key: results.cache[key] for key in ("checks",) if key in results.cache}
+        own = replace(results, cache=known)
+        jobs = [partial(_draw, name, own, self.place, self._png, criticism) for name in PLOTS]
+        self._begun.append(self._process.begin(jobs))
 
     def drawn(self, results: Results, progress: Progress) -> dict[str, EmbeddedPicture]:
-        """All pictures of the results: those that need predictive checks, and those begun."""
-        last = _jobs(results, self.place, png=self.png, criticism=True)
-        steps = len(self.jobs) + len(last) + 1
-        checks = {name: draw() for name, draw in last.items()}
-        begun = self.shared.results(lambda number: progress("drawing", number, steps))
+        """All pictures of the results, now that they are criticised."""
+        self.begin(results, criticism=True)
+        # Without maps there is too little to draw for libraries to be loaded here, too.
+        share, steps = results.areas is not None, len(self._begun) * len(PLOTS) + 1
+        parts: list[list[EmbeddedPicture | None]] = []
+        for begun in self._begun:
+            report = partial(_report, progress, len(parts) * len(PLOTS), steps)
+            parts.append(begun.results(report, share=share))
         progress("drawing", steps - 1, steps)
-        return dict(zip(self.jobs, begun, strict=True)) | checks
+        pictures = zip(PLOTS, zip(*parts, strict=True), strict=True)
+        return {name: one for name, some in pictures for one in some if one is not None}
 
 
 @contextmanager
-def begin_pictures(results: Results, *, png: bool) -> Iterator[BegunPictures]:
+def begin_pictures(
+    results: Results, *, png: bool, process: ReadyProcess | None = None
+) -> Iterator[BegunPictures]:
     """Draw, in a second process if there can be one, while the block runs, inside the folder.
 
     The results need not be criticised yet.
     """
-    with TemporaryDirectory(prefix=".pictures.", dir=results.folder) as place:
-        jobs = _jobs(results, Path(place), png=png, criticism=False)
-        with SharedJobs(list(jobs.values())) as shared:
-            yield BegunPictures(Path(place), png, jobs, shared)
+    with (
+        TemporaryDirectory(prefix=".pictures.", dir=results.folder) as place,
+        ReadyProcess() if process is None else nullcontext(process) as process,
+    ):
+        pictures = BegunPictures(Path(place), png, process)
+        pictures.begin(results, criticism=False)
+        yield pictures
 
 
-def _jobs(
-    results: Results, place: Path, *, png: bool, criticism: bool
-) -> dict[str, Callable[[], EmbeddedPicture]]:
-    """What draws each plot that these results allow and saves it in `place`, by its name."""
-    plots = available_plots(results, criticism=criticism)
-    return {plot.name: partial(_draw, plot, results, place, png) for plot in plots}
+def _report(progress: Progress, before: int, steps: int, place: int) -> None:
+    progress("drawing", before + place, steps)
 
 
-def _draw(plot: PlotDefinition, results: Results, place: Path, png: bool) -> EmbeddedPicture:
+def load_libraries() -> None:
+    """Import what pictures need, as they would themselves."""
+    load_matplotlib()
+    for line in PLOTS.values():
+        load(line)
+
+
+def _draw(
+    name: str, results: Results, place: Path, png: bool, criticism: bool
+) -> EmbeddedPicture | None:
+    """Draw a plot and save it in `place`; None if it is of the other kind or not for these."""
+    plot: PlotDefinition = load(PLOTS[name])
+    if plot.criticism != criticism or not plot.available(results):
+        return None
     with style():
         return embedded(plot.draw(results), place, png=png)
 

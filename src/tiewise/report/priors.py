@@ -58,6 +58,9 @@ def prior_rows(model: Mapping[str, Any]) -> list[tuple[str, str]]:
         words = NO_TIES if prior is None else format_prior(prior)
         kind = NO_TIES if prior is None else prior["kind"]
         lines.append((label, words, NUMBER_MEANINGS[key].get(kind, "")))
+    for k, step in enumerate(model.get("step", ()), start=2):
+        meaning = NUMBER_MEANINGS["tie"].get(step["kind"], "")
+        lines.append((f"Step to cut {k}", format_prior(step), meaning))
     lines += [("Term", describe_term(term), "") for term in terms]
     return [
         (label, f"{words} ({meaning})" if meaning else words) for label, words, meaning in lines

@@ -23,9 +23,10 @@ from tiewise.model.scalar_priors import (
 )
 from tiewise.model.terms import describe_term
 from tiewise.posterior.results_folder import Results, Wording
+from tiewise.posterior.scales import DEFAULT_SCALE
 
 SCALARS: tuple[Literal["variance", "tie"], ...] = ("variance", "tie")
-STUDY_WORDS = ("question", "higher", "lower", "noun")
+STUDY_WORDS = ("question", "higher", "lower", "noun", "scale")
 DEFAULT_SOURCE = "judgements.csv"
 
 
@@ -39,7 +40,9 @@ def fit_command(results: Results) -> str:
     """The `tiewise fit` that would give these results again, as far as it can be known."""
     facts, wording = results.facts, results.wording
     words = ["tiewise", "fit", source_name(wording), *_context_options(results), *_priors(results)]
-    words += ["--drop-invalid"] if "left_out" in facts else []
+    words += _column_options(facts)
+    for name, value in _earlier_knowledge(facts).items():
+        words += [f"--{name.replace('_', '-')}", value]
     words += [*_term_options(results), "--engine", facts["engine"]]
     if "draws" in facts["settings"]:
         words += ["--draws", str(facts["settings"]["draws"])]
@@ -48,6 +51,8 @@ def fit_command(results: Results) -> str:
     words += ["--seed", str(facts["seed"]), "--top", str(wording.top)]
     for name, value in _changed_words(wording).items():
         words += [f"--{name}", value]
+    if "anchors" in _earlier_knowledge(facts) and wording.scale == DEFAULT_SCALE:
+        words += ["--scale", wording.scale]  # with anchors, the command's default is theirs
     return shlex.join([*words, "--out", "again"])
 
 
@@ -64,12 +69,13 @@ def python_call(results: Results) -> str:
         _quoted(source_name(wording)),
         _quoted("again"),
         f"context=tw.ItemContext.read({options})",
-        *(['columns={"drop_invalid": True}'] if "left_out" in facts else []),
+        *([f"columns={_dictionary(_columns(facts))}"] if _columns(facts) else []),
         f"engine=tw.{engine}({settings})",
         f"rng={facts['seed']}",
         *([f"ess={facts.get('ess_target', 0)}"] if facts["exact"] else []),
         f"wording=tw.Wording(top={wording.top}{', ' if study_words else ''}{study_words})",
         *_prior_lines(results),
+        *(f"{key}={_quoted(value)}" for key, value in _earlier_knowledge(facts).items()),
         *(f"{key}={value!r}" for key, value in _terms(results).items()),
     ]
     return "import tiewise as tw\n\ntw.analyse(\n" + "".join(f"    {x},\n" for x in lines) + ")"
@@ -101,10 +107,44 @@ def repeat_notes(results: Results) -> list[str]:
         notes.append(f"Not kept with the results, and to be put beside: {', '.join(files)}.")
     if "terms" in facts["model"] and "terms" not in facts:
         notes.append(f"Its terms were made in Python: {_term_words(facts)}.")
+    if "link" in _earlier_knowledge(facts):
+        notes.append("The results of the earlier study are not kept: put them beside as earlier.")
     own = [name for name in SCALARS if _scalar_prior(results, name)["kind"] == "other"]
     if own:
         notes.append(f"The prior of the {' and the '.join(own)} was made in Python.")
     return notes
+
+
+def _columns(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """How the file was read, as far as it is known: keywords of `read_comparisons`."""
+    grades = {key: value for key, value in facts.get("grades", {}).items() if value}
+    return grades | ({"drop_invalid": True} if "left_out" in facts else {})
+
+
+def _dictionary(values: Mapping[str, Any]) -> str:
+    """A dictionary as Python reads it."""
+    pairs = ((key, "True" if value is True else _quoted(value)) for key, value in values.items())
+    return "{" + ", ".join(f"{_quoted(key)}: {value}" for key, value in pairs) + "}"
+
+
+def _column_options(facts: Mapping[str, Any]) -> list[str]:
+    """The same as options of the command."""
+    words = []
+    for key, value in _columns(facts).items():
+        text = ",".join(value) if isinstance(value, list) else value
+        words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [text])
+    return words
+
+
+def _earlier_knowledge(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Anchors, which are kept with the results, or the earlier study that they are linked to."""
+    anchors = facts["model"].get("anchors")
+    if anchors is None:
+        return {}
+    if "anchors" not in anchors:
+        return {"link": "earlier"}
+    slope = {"anchor_slope": str(anchors["slope"])} if "slope" in anchors else {}
+    return {"anchors": "anchors.csv", **slope}
 
 
 def _terms(results: Results) -> dict[str, Any]:
@@ -154,8 +194,8 @@ def _as_keywords(words: list[str]) -> str:
     return ", ".join(f"{name.lstrip('-')}={_quoted(value)}" for name, value in pairs)
 
 
-def _quoted(text: str) -> str:
-    # What JSON makes of a text is also what Python reads.
+def _quoted(text: str | list[str]) -> str:
+    # What JSON makes of a text, or of a list of texts, is also what Python reads.
     return json.dumps(text, ensure_ascii=False)
 
 

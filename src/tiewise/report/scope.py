@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiewise.posterior.results_folder import Results
+from tiewise.posterior.results_folder import Results, Wording
 from tiewise.text import quantity
 
 
@@ -13,8 +13,7 @@ def limits(results: Results) -> list[str]:
     sentences = [
         f"These are opinions: they say how {judges} saw these {wording.nouns}, "
         "not what was counted there.",
-        f"They are relative: each {wording.one} is set against the average of these "
-        f"{wording.nouns}, and nothing here says whether that average is high or low.",
+        _relative(wording),
         f"They are uncertain: {wording.nouns} whose intervals overlap may stand the other way "
         "round.",
     ]
@@ -22,6 +21,19 @@ def limits(results: Results) -> list[str]:
         return sentences
     whole = f"They are about whole {wording.nouns}, and say nothing of any street or person there."
     return [*sentences, whole]
+
+
+def _relative(wording: Wording) -> str:
+    """What the level of the scale says, and what it does not."""
+    if wording.scale == "anchored":
+        return (
+            f"They are on the scale of the anchors, and as right as the values of those: the "
+            f"answers say how {wording.nouns} differ, the anchors alone how high they all are."
+        )
+    return (
+        f"They are relative: each {wording.one} is set against the average of these "
+        f"{wording.nouns}, and nothing here says whether that average is high or low."
+    )
 
 
 def what_was_done(results: Results) -> list[str]:
@@ -37,6 +49,7 @@ def what_was_done(results: Results) -> list[str]:
         else ""
     )
     kind = "Bradley–Terry" + ("" if model.get("tie", {}) is None else " with ties")
+    kind += " and graded answers" if model.get("step") else ""
     return [
         f"{judges} {were} shown pairs of {wording.nouns} and asked: {wording.question}",
         f"They gave {quantity(facts['comparisons'], 'answer')} about "

@@ -5,16 +5,20 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from tiewise.data.about_table import about_path, write_about
-from tiewise.data.answers import ANSWERS, CODE_OF_STORED, CODE_OF_WORD
-from tiewise.data.comparisons import Comparisons, read_comparisons
+from tiewise.data.answers import ANSWERS, CODE_OF_STORED, CODE_OF_WORD, TIE
+from tiewise.data.comparisons import GRADE, Comparisons, read_comparisons
 from tiewise.data.files import write_rows
+from tiewise.data.frames import QUESTION, open_source, question_ids
+from tiewise.data.spreadsheet_cells import defuse_free_text
 from tiewise.errors import InputError, InputWarning
 from tiewise.folders import begins_with, refuse_study
+from tiewise.study.asking.comment_store import CommentStore
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, write_items
@@ -24,23 +28,61 @@ COLUMNS = (
     "comparison_id", "user_id", "item_1_id", "item_2_id", "selected_item_id", "state",
     "kind", "shown_at", "answered_at", "undone_at",
 )  # fmt: skip
+GRADED_COLUMNS = (*COLUMNS, GRADE)
+"""Those of studies with graded answers: how strongly the item was selected, from 1."""
 Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
 """Columns and rows."""
 
 IMPORTED = "imported"
 COMPARISONS = "comparisons.csv"
 ITEMS = "items.csv"
+JUDGES = "judges.csv"
+ANCHORS = "anchors.csv"
+"""Only of studies that have some."""
+COMMENTS = "comments.csv"
+"""Only of studies that ask for reasons; `offer_id` is that of offers.csv."""
+COMMENT_COLUMNS = (
+    "offer_id", "user_id", "item_1_id", "item_2_id", "reasons", "comment", "written_at",
+)  # fmt: skip
+"""Where reasons are asked of each question, its id is a further column."""
 ABOUT = about_path(COMPARISONS).name
 
 
-def comparison_rows(store: JudgeStore, *, excluded: bool = False) -> Iterator[list[str]]:
+def columns(study: Study) -> Sequence[str]:
+    """The columns of a study's judgements; only where it asks several, that of the question."""
+    graded = GRADED_COLUMNS if is_graded(study) else COLUMNS
+    return (*graded, QUESTION) if study.settings.questions else graded
+
+
+def is_graded(study: Study) -> bool:
+    """Whether answers to any of its questions are graded."""
+    return any(scale.levels > 1 for scale in study.settings.scales().values())
+
+
+def judgement_rows(study: Study, store: JudgeStore, *, excluded: bool = False) -> Any:
+    """All judgements of a study in its `columns`."""
+    several = bool(study.settings.questions)
+    return comparison_rows(store, excluded=excluded, graded=is_graded(study), several=several)
+
+
+def comparison_rows(
+    store: JudgeStore,
+    *,
+    excluded: bool = False,
+    graded: bool = False,
+    several: bool = False,
+    question: str | None = None,
+) -> Iterator[list[str]]:
     """Judgements in the columns of the comparison interface; the first item stood on the left.
 
     Those that count: without practice, what was taken back, and judges whom a researcher left out;
-    or else those judges' alone.
+    or else those judges' alone. Where answers are `graded` their grades are a further column, and
+    where there are `several` questions their ids are. With a `question`, its answers alone.
     """
     left_out = ResearcherStore(store).excluded()
     for row in store.rows():
+        if question is not None and row["question"] != question:
+            continue
         if row["undone"] is not None or row["kind"] == Kind.PRACTICE:
             continue
         if (row["judge"] in left_out) != excluded:
@@ -51,6 +93,8 @@ def comparison_rows(store: JudgeStore, *, excluded: bool = False) -> Iterator[li
             str(row["judgement"]), row["judge"], row["left"], row["right"], chosen,
             answer.state, row["kind"], _moment(row["shown"]),
             _moment(row["answered"]), _moment(row["undone"]),
+            *([str(row["grade"] or "")] if graded else []),
+            *([row["question"]] if several else []),
         ]  # fmt: skip
 
 
@@ -61,6 +105,8 @@ def _moment(at: datetime | None) -> str:
 def export(study: Study, store: JudgeStore, out: str | Path, *, raw: bool = False) -> list[Path]:
     """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv.
 
+    Of a study with anchors also anchors.csv, as `tiewise fit --anchors` reads it; of one that asks
+    for reasons also comments.csv.
     comparisons.about.json says whether ties were offered; `tiewise fit` reads it beside the table.
     Texts that a spreadsheet would run are defused, unless `raw`. Only an earlier export is
     overwritten.
@@ -79,11 +125,39 @@ def export_one(
     if name == ITEMS:
         write_items(study.items.values(), path, raw=raw)
     elif name == ABOUT:
-        ties = study.settings.answers.ties
-        write_about(path.with_name(COMPARISONS), ties_offered=ties, raw=raw)
+        _write_about(study, path.with_name(COMPARISONS), raw=raw)
     else:
-        write_rows(path, *_tables(study, store)[name], raw=raw)
+        head, rows = _tables(study, store)[name]
+        free = () if raw else _free_text(study, name)
+        write_rows(path, head, _without_formulas(head, rows, free) if free else rows, raw=raw)
     return path
+
+
+def _free_text(study: Study, name: str) -> Sequence[str]:
+    """Columns of a table that hold what somebody wrote, for people to read."""
+    texts = [one.name for one in study.settings.judges.fields if one.kind == "text"]
+    return {COMMENTS: ["comment"], JUDGES: ["excluded", *texts]}.get(name, ())
+
+
+def _without_formulas(
+    head: Sequence[str], rows: Iterable[Sequence[Any]], free: Sequence[str]
+) -> Iterator[list[Any]]:
+    for row in rows:
+        yield [
+            defuse_free_text(value) if name in free else value
+            for name, value in zip(head, row, strict=True)
+        ]
+
+
+def _write_about(study: Study, table: Path, *, raw: bool) -> None:
+    """Say beside a table which answers were offered, to each question where there are several."""
+    answers = {
+        id_: (TIE in scale.codes, len(scale.grades) if scale.levels > 1 else 0)
+        for id_, scale in study.settings.scales().items()
+    }
+    ties, grades = any(ties for ties, _ in answers.values()), max(n for _, n in answers.values())
+    several = answers if study.settings.questions else None
+    write_about(table, ties_offered=ties, grades=grades, raw=raw, questions=several)
 
 
 def _refuse_foreign(out: Path, names: Sequence[str]) -> None:
@@ -104,10 +178,12 @@ def _tables(
 ) -> dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]]:
     """Columns and rows by name; rows are asked for when they are read."""
     fields = [one.name for one in study.settings.judges.fields]
+    head = columns(study)
+    anchors = [(one.item, one.value, one.sd) for one in study.settings.anchors]
     return {
-        COMPARISONS: (COLUMNS, comparison_rows(store)),
-        "excluded.csv": (COLUMNS, comparison_rows(store, excluded=True)),
-        "judges.csv": (
+        COMPARISONS: (head, judgement_rows(study, store)),
+        "excluded.csv": (head, judgement_rows(study, store, excluded=True)),
+        JUDGES: (
             ("user_id", "language", "consent", "consented_at", "withdrawn_at", "judgements",
              "groups", "excluded", *fields), _judges(store, fields),
         ),
@@ -120,12 +196,25 @@ def _tables(
             ("user_id", "erased_at", "judgements"),
             ([row["judge"], _moment(row["at"]), row["judgements"]] for row in store.erasures()),
         ),
+        **({ANCHORS: (("item", "value", "sd"), anchors)} if anchors else {}),
+        **({COMMENTS: _comments(study, store)} if study.settings.reasons.asked else {}),
     }  # fmt: skip
+
+
+def _comments(study: Study, store: JudgeStore) -> Table:
+    """Why judges answered as they did, of pairs that count."""
+    each = study.settings.reasons.per_question
+    rows = (
+        [one.offer, one.judge, one.left, one.right, "; ".join(one.reasons), one.comment,
+         _moment(one.written), *([one.question] if each else [])]
+        for one in CommentStore(store).all(excluded=False)
+    )  # fmt: skip
+    return (*COMMENT_COLUMNS, *([QUESTION] if each else [])), rows
 
 
 def judge_columns(study: Study, store: JudgeStore) -> dict[str, list[str]]:
     """What is known of judges, column by column, as judges.csv has it."""
-    head, rows = _tables(study, store)["judges.csv"]
+    head, rows = _tables(study, store)[JUDGES]
     texts = [list(map(str, row)) for row in rows]
     return {name: [row[k] for row in texts] for k, name in enumerate(head)}
 
@@ -142,23 +231,67 @@ def _judges(store: JudgeStore, fields: Sequence[str]) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
-def comparisons(store: JudgeStore) -> Comparisons:
-    """The judgements that count, as a fit reads them."""
+def comparisons(store: JudgeStore, *, levels: int = 1, question: str = "") -> Comparisons:
+    """The judgements that count, as a fit reads them; `levels` are the ways to choose an item.
+
+    Where a study asks several questions, those of one, by its id.
+    """
     import pandas as pd
 
-    rows = pd.DataFrame(list(comparison_rows(store)), columns=list(COLUMNS))
+    graded = levels > 1
+    rows = pd.DataFrame(
+        list(comparison_rows(store, graded=graded, question=question)),
+        columns=list(GRADED_COLUMNS if graded else COLUMNS),
+    )
     if rows.empty:
         raise InputError("there are no judgements yet; send judges their link first")
-    return read_comparisons(rows, any_id=True)
+    table = read_comparisons(rows, any_id=True, grade=GRADE if graded else None)
+    # Strong choices that nobody made say something, too.
+    return replace(table, levels=levels)
 
 
 def import_file(
     study: Study, store: JudgeStore, file: str | Path, *, drop_invalid: bool = False
 ) -> int:
-    """Import judgements from a file that `tiewise fit` reads; how many."""
-    brought = read_comparisons(file, drop_invalid=drop_invalid)
+    """Import judgements from a file that `tiewise fit` reads; how many.
+
+    Where a study asks several questions, a column `question` has the id of each row's.
+    """
+    rows = [
+        row
+        for question in _questions_in(study, file)
+        for row in _brought_rows(study, file, question, drop_invalid=drop_invalid)
+    ]
+    _refuse_again(file, rows, store)
+    return store.import_judgements(rows, consent=IMPORTED)
+
+
+def _questions_in(study: Study, file: str | Path) -> list[str | None]:
+    """The questions that a file answers, in the order of the study; None is its only one."""
+    ids = study.settings.question_ids
+    if not study.settings.questions:
+        return [None]
+    there = question_ids(open_source(file))
+    if there is None:
+        raise InputError(
+            f"{file} has no column {QUESTION}, and this study asks several questions of each pair; "
+            f"add which of {', '.join(ids)} each row answers"
+        )
+    unknown = [id_ for id_ in there if id_ not in ids]
+    if unknown:
+        raise InputError(
+            f"{file}: this study has no question {unknown[0]!r}; there are {', '.join(ids)}"
+        )
+    return [id_ for id_ in ids if id_ in there]
+
+
+def _brought_rows(
+    study: Study, file: str | Path, question: str | None, *, drop_invalid: bool
+) -> list[dict[str, Any]]:
+    """The judgements in a file, or those of one question, as they are stored."""
+    brought = _graded_alike(study.asking(question), file, question, drop_invalid=drop_invalid)
     if brought.left_out:
-        warnings.warn(f"{file}: {brought.left_out_note}", InputWarning, stacklevel=2)
+        warnings.warn(f"{file}: {brought.left_out_note}", InputWarning, stacklevel=3)
     table = brought.rows()
     unknown = {*table["first"], *table["second"]} - set(study.items)
     if unknown:
@@ -170,12 +303,49 @@ def import_file(
     if table["judge"].isna().any():
         raise InputError(f"{file} does not say who judged; name the column user_id or judge")
     names = ("judge", "first", "second", "outcome")
-    rows = [
-        {"judge": judge, "left": first, "right": second, "outcome": _stored(word)}
-        for judge, first, second, word in zip(*(table[name] for name in names), strict=True)
-    ]
-    _refuse_again(file, rows, store)
-    return store.import_judgements(rows, consent=IMPORTED)
+    grades = table["grade"] if brought.levels > 1 else [0] * len(table)
+    rows: list[dict[str, Any]] = [
+        {"judge": judge, "left": first, "right": second, "outcome": _stored(word),
+         "grade": int(grade) or None, "question": question or ""}
+        for judge, first, second, word, grade in zip(
+            *(table[name] for name in names), grades, strict=True
+        )
+    ]  # fmt: skip
+    return rows if question is None else _numbered(rows)
+
+
+def _numbered(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Answers to a question with `time`: how often the judge had answered it of that pair before.
+
+    By it the answers to several questions find each other: they are of one showing of a pair.
+    """
+    times: Counter[tuple[str, str, str]] = Counter()
+    out = []
+    for row in rows:
+        pair = row["judge"], row["left"], row["right"]
+        out.append({**row, "time": times[pair]})
+        times[pair] += 1
+    return out
+
+
+def _graded_alike(
+    study: Study, file: str | Path, question: str | None, *, drop_invalid: bool
+) -> Comparisons:
+    """The judgements in a file; refused where they have other grades than those of the study."""
+    levels = study.scale.levels
+    if levels > 1 and GRADE not in open_source(file).frame.collect_schema().names():
+        raise InputError(
+            f"{file} has no column grade, and answers in this study are graded; add how strongly "
+            f"each item was selected, from 1 to {levels}"
+        )
+    grade = GRADE if levels > 1 else None
+    brought = read_comparisons(file, drop_invalid=drop_invalid, grade=grade, question_id=question)
+    if brought.levels > levels:
+        raise InputError(
+            f"{file}: its answers have {brought.levels} grades for either item, and those of this "
+            f"study {levels}; bring it into a study with answers.grades as they were"
+        )
+    return brought
 
 
 def _stored(word: str) -> str:
@@ -184,7 +354,7 @@ def _stored(word: str) -> str:
 
 def _refuse_again(file: str | Path, rows: Sequence[Mapping[str, Any]], store: JudgeStore) -> None:
     """Refuse a file whose every judgement is in the study: the same would be counted twice."""
-    names = ("judge", "left", "right", "outcome")
+    names = ("judge", "left", "right", "outcome", "grade", "question")
     there = Counter(tuple(row[name] for name in names) for row in store.rows())
     if rows and not Counter(tuple(row[name] for name in names) for row in rows) - there:
         raise InputError(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, case, func, select
 
-from tiewise.study.schema import judgements, judges, known_groups, offers, undone
+from tiewise.data.answers import OFF_SCALE
+from tiewise.study.schema import comments, drafts, judgements, judges, known_groups, offers, undone
 
 _MINE = offers.c.judge == bindparam("judge_id")
 _OPEN = offers.c.closed.is_(None)
@@ -32,27 +33,38 @@ CLOSE_OFFER = (
     .where(offers.c.id == bindparam("offer_id"), _MINE, _OPEN)
     .values(closed=bindparam("at"))
 )
+DROP_DRAFTS = drafts.delete().where(
+    drafts.c.offer.in_(select(offers.c.id).where(_MINE, _OPEN).scalar_subquery())
+)
 SET_ASIDE = offers.update().where(_MINE, _OPEN).values(closed=bindparam("at"))
 ADD_JUDGEMENT = judgements.insert()
 ADD_UNDONE = undone.insert()
+DROP_COMMENT = comments.delete().where(comments.c.offer == bindparam("offer_id"))
 
 # Not an outer join and IS NULL: PostgreSQL thinks that leaves few of all judgements, and begins
 # with them in place of the judge's own.
-_STANDS = ~select(undone.c.judgement).where(undone.c.judgement == judgements.c.id).exists()
+STANDS = ~select(undone.c.judgement).where(undone.c.judgement == judgements.c.id).exists()
+"""Of a judgement: that it was not taken back."""
 HISTORY = (
     select(
-        offers.c.left, offers.c.right, offers.c.kind, judgements.c.outcome,
-        judgements.c.id.label("judgement"),
+        offers.c.id.label("offer"), offers.c.left, offers.c.right, offers.c.kind,
+        judgements.c.outcome, judgements.c.id.label("judgement"),
     )
     .join(judgements, judgements.c.offer == offers.c.id)
-    .where(_MINE, _STANDS)
+    .where(_MINE, STANDS)
     .order_by(judgements.c.id)
 )  # fmt: skip
-PROGRESS = (
-    select(offers.c.kind, judgements.c.outcome, func.count())
+# A pair is skipped where every question of it was.
+_OFF_SCALE = judgements.c.outcome.in_([answer.stored for answer in OFF_SCALE])
+_PAIRS = (
+    select(offers.c.kind, func.min(case((_OFF_SCALE, 1), else_=0)).label("skipped"))
     .join(judgements, judgements.c.offer == offers.c.id)
-    .where(_MINE, _STANDS)
-    .group_by(offers.c.kind, judgements.c.outcome)
+    .where(_MINE, STANDS)
+    .group_by(offers.c.id, offers.c.kind)
+    .subquery()
+)
+PROGRESS = select(_PAIRS.c.kind, _PAIRS.c.skipped, func.count()).group_by(
+    _PAIRS.c.kind, _PAIRS.c.skipped
 )
 
 
@@ -60,9 +72,10 @@ def all_judgements() -> Any:
     """Every judgement with its offer, and when it was taken back, if it was."""
     return (
         select(
-            judgements.c.id.label("judgement"), judgements.c.outcome, judgements.c.answered,
-            offers.c.id.label("offer"), offers.c.judge, offers.c.left, offers.c.right,
-            offers.c.kind, offers.c.shown, undone.c.at.label("undone"),
+            judgements.c.id.label("judgement"), judgements.c.outcome, judgements.c.grade,
+            judgements.c.answered, judgements.c.question, offers.c.id.label("offer"),
+            offers.c.judge, offers.c.left, offers.c.right, offers.c.kind, offers.c.shown,
+            undone.c.at.label("undone"),
         )
         .join(offers, offers.c.id == judgements.c.offer)
         .join(undone, undone.c.judgement == judgements.c.id, isouter=True)

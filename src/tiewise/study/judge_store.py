@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
 from sys import intern
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
-from tiewise.data.answers import ANSWERS, CODE_OF_STORED
+from tiewise.data.answers import ANSWERS, CODE_OF_STORED, TIE, on_scale
 from tiewise.pairing.policies import OrderedPair
 from tiewise.study import judge_queries
-from tiewise.study.connection import Database, digest, now, take_time
+from tiewise.study.asking.drafts import drop_drafts, keep_drafts, read_drafts, read_replies
+from tiewise.study.asking.imported import add_judgements
+from tiewise.study.asking.meaning import compare_meaning
+from tiewise.study.asking.stored_rows import StoredRows
+from tiewise.study.connection import digest, now
 from tiewise.study.schema import (
-    erasures,
     fit_settings,
     invites,
-    judgements,
     judges,
     known_groups,
-    meanings,
-    offers,
     signup_answers,
-    undone,
 )
-from tiewise.study.values import History, Judge, JudgeProgress, Kind, NewJudge, Offer, PastAnswer
+from tiewise.study.values import (
+    History,
+    Judge,
+    JudgeProgress,
+    Kind,
+    NewJudge,
+    Offer,
+    PastAnswer,
+    Reply,
+)
 from tiewise.study.withdrawal import erase_judge
 
 Value = TypeVar("Value")
@@ -36,7 +46,7 @@ class JudgeWithdrawn(Exception):
     """The judge withdrew, perhaps a moment ago: nothing more is stored of them."""
 
 
-class JudgeStore(Database):
+class JudgeStore(StoredRows):
     """Judges of one study, the pairs put before them, and their answers."""
 
     # Judges.
@@ -94,7 +104,7 @@ class JudgeStore(Database):
             row = connection.execute(judge_queries.JUDGE, {"digest": digest(secret)}).first()
         return None if row is None else Judge(*row)
 
-    def _for_judge(self, judge: Judge, work: Callable[[Connection], Value]) -> Value:
+    def for_judge(self, judge: Judge, work: Callable[[Connection], Value]) -> Value:
         """The result of `work` in a transaction that no other of this judge runs beside.
 
         JudgeWithdrawn is raised in place of it where the judge is none any more.
@@ -109,7 +119,7 @@ class JudgeStore(Database):
 
     def _update_judge(self, judge: Judge, **values: Any) -> None:
         query = judges.update().where(judges.c.id == judge.id).values(values)
-        self._for_judge(judge, lambda connection: connection.execute(query))
+        self.for_judge(judge, lambda connection: connection.execute(query))
 
     def record_consent(self, judge: Judge, version: str) -> None:
         """The judge consents to another version of the text."""
@@ -136,7 +146,7 @@ class JudgeStore(Database):
             mine = judges.c.id == judge.id
             connection.execute(judges.update().where(mine).values(chose=True))
 
-        self._for_judge(judge, replace)
+        self.for_judge(judge, replace)
 
     def groups_of(self, judge: Judge) -> tuple[str, ...]:
         """The groups that a judge knows."""
@@ -166,59 +176,101 @@ class JudgeStore(Database):
             there = _open_offer(connection, judge)
             return there or _put(connection, judge, pick.left, pick.right, kind)
 
-        return self._for_judge(judge, put)
+        return self.for_judge(judge, put)
 
-    def answer(self, judge: Judge, offer: int, answer: int) -> bool:
-        """Store the code of an answer; False where the offer is not open to this judge."""
+    def answer(self, judge: Judge, offer: int, answer: int, grade: int | None = None) -> bool:
+        """Store the code of an answer; False where the offer is not open to this judge.
+
+        `grade` says how strongly an item was chosen, where answers are graded.
+        """
+        return self.answer_questions(judge, offer, {"": Reply(answer, grade)}, ("",))
+
+    def answer_questions(
+        self, judge: Judge, offer: int, replies: Mapping[str, Reply], questions: Collection[str],
+        *, finish: bool = True,
+    ) -> bool:  # fmt: skip
+        """Keep answers by the id of their question; all are stored once each question has one.
+
+        Until then, or for as long as the judge does not `finish`, the latest to a question counts.
+        False where the offer is not open to this judge.
+        """
         at = now()
         which = {"offer_id": offer, "judge_id": judge.id, "at": at}
-        row = {"offer": offer, "outcome": ANSWERS[answer].stored, "answered": at}
+        rows = [_answer_row(offer, question, reply, at) for question, reply in replies.items()]
 
         def add(connection: Connection) -> bool:
+            complete: list[dict[str, Any]] | None = rows
+            if len(questions) > 1:
+                if not _is_open(connection, judge, offer):
+                    return False
+                complete = keep_drafts(connection, offer, rows, questions)
+                if complete is None or not finish:
+                    return True
+                drop_drafts(connection, offer)
             if connection.execute(judge_queries.CLOSE_OFFER, which).rowcount != 1:
                 return False
-            connection.execute(judge_queries.ADD_JUDGEMENT, row)
+            connection.execute(judge_queries.ADD_JUDGEMENT, complete)
             return True
 
-        return self._for_judge(judge, add)
+        return self.for_judge(judge, add)
+
+    def drafts(self, offer: Offer) -> dict[str, Reply]:
+        """Answers to some questions of an open pair, by the id of the question."""
+        with self.reading() as connection:
+            return read_drafts(connection, offer.id)
+
+    def replies(self, offer: int) -> dict[str, Reply]:
+        """What was answered to a pair and stands, by the id of the question."""
+        with self.reading() as connection:
+            return read_replies(connection, offer)
+
+    def drop_drafts(self, judge: Judge, offer: int, *, of: int) -> None:
+        """Take back what is half given; `of` says how many answers that are, and others stay."""
+
+        def drop(connection: Connection) -> None:
+            if _is_open(connection, judge, offer):
+                drop_drafts(connection, offer, of=of)
+
+        self.for_judge(judge, drop)
 
     def set_aside(self, judge: Judge) -> None:
         """Close the pair that is before a judge, unanswered."""
-        self._for_judge(judge, lambda connection: _set_aside(connection, judge))
+        self.for_judge(judge, lambda connection: _set_aside(connection, judge))
 
     def undo(self, judge: Judge, *, of: int | None = None) -> Offer | None:
-        """Take back the last answer and put its pair before the judge again; None if there is none.
+        """Take back the last pair and put it before the judge again; None if there is none.
 
-        The pair that was open meanwhile is set aside, and may come again. `of` says how many
-        answers there were: where there are more or fewer, somebody clicked twice, and once is
-        enough.
+        All questions of the pair are taken back, and why they were answered so is deleted. The pair
+        that was open meanwhile is set aside, and may come again. `of` says how many pairs were
+        answered: where there are more or fewer, somebody clicked twice, and once is enough.
         """
 
         def take_back(connection: Connection) -> Offer | None:
             answers = connection.execute(judge_queries.HISTORY, {"judge_id": judge.id}).all()
-            if not answers or of not in (None, len(answers)):
+            if not answers or of not in (None, len({row.offer for row in answers})):
                 return None
             last = answers[-1]
-            taken = {"judgement": last.judgement, "at": now()}
-            connection.execute(judge_queries.ADD_UNDONE, taken)
+            taken = [row.judgement for row in answers if row.offer == last.offer]
+            rows = [{"judgement": judgement, "at": now()} for judgement in taken]
+            connection.execute(judge_queries.ADD_UNDONE, rows)
+            connection.execute(judge_queries.DROP_COMMENT, {"offer_id": last.offer})
             _set_aside(connection, judge)
             return _put(connection, judge, last.left, last.right, Kind(last.kind))
 
-        return self._for_judge(judge, take_back)
+        return self.for_judge(judge, take_back)
 
     def history(self, judge: Judge) -> History:
         """What a judge has answered and not taken back."""
         with self.reading() as connection:
             rows = connection.execute(judge_queries.HISTORY, {"judge_id": judge.id})
-            return History(tuple(_past_answer(row) for row in rows))
+            pairs = groupby(rows, key=lambda row: row.offer)
+            return History(tuple(_past_answer(list(pair)) for _, pair in pairs))
 
     def progress(self, judge: Judge) -> JudgeProgress:
         """How far a judge is."""
         with self.reading() as connection:
             rows = connection.execute(judge_queries.PROGRESS, {"judge_id": judge.id}).all()
-        return JudgeProgress.from_counts(
-            (kind, CODE_OF_STORED[outcome], number) for kind, outcome, number in rows
-        )
+        return JudgeProgress.from_counts((kind, bool(skip), number) for kind, skip, number in rows)
 
     # What the answers mean.
 
@@ -234,17 +286,7 @@ class JudgeStore(Database):
 
     def _agreed_meaning(self, current: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         with self.writing() as connection:
-            if connection.scalar(select(judgements.c.id).limit(1)) is None:
-                connection.execute(meanings.delete())
-            stored = dict(connection.execute(select(meanings.c.key, meanings.c.value)).all())
-            fresh = [
-                {"key": k, "value": v, "since": now()}
-                for k, v in current.items()
-                if k not in stored
-            ]
-            if fresh:
-                connection.execute(meanings.insert(), fresh)
-        return {k: (stored[k], v) for k, v in current.items() if k in stored and stored[k] != v}
+            return compare_meaning(connection, current)
 
     def recorded_priors(self) -> str | None:
         """The priors that an earlier version fitted this study with, if there were answers."""
@@ -252,82 +294,12 @@ class JudgeStore(Database):
             query = select(fit_settings.c.value).where(fit_settings.c.key == "priors")
             return connection.scalar(query)
 
-    # Everything, for exports and fits.
-
-    def rows(self) -> Iterator[RowMapping]:
-        """Every judgement with its offer, oldest first; `undone` is when it was taken back."""
-        query = judge_queries.all_judgements().order_by(judgements.c.id)
-        # In a transaction: row by row is how PostgreSQL hands out many, and only within one.
-        with self.engine.connect() as connection:
-            take_time(connection)
-            yield from connection.execution_options(yield_per=5000).execute(query).mappings()
-
-    def judge_rows(self) -> Iterator[RowMapping]:
-        """Every judge, with how much they did."""
-        answers = judge_queries.all_judgements().where(undone.c.at.is_(None)).subquery()
-        made = (
-            select(answers.c.judge, func.count().label("judgements"))
-            .group_by(answers.c.judge)
-            .subquery()
-        )
-        query = (
-            select(
-                judges.c.id, judges.c.language, judges.c.consent, judges.c.consented,
-                judges.c.withdrawn, func.coalesce(made.c.judgements, 0).label("judgements"),
-            )
-            .join(made, made.c.judge == judges.c.id, isouter=True)
-            .order_by(judges.c.consented, judges.c.id)
-        )  # fmt: skip
-        with self.reading() as connection:
-            yield from connection.execute(query).mappings()
-
-    def signup_answers(self) -> dict[str, dict[str, str]]:
-        """What each judge said of themselves, by field."""
-        out: dict[str, dict[str, str]] = {}
-        with self.reading() as connection:
-            for judge, name, value in connection.execute(select(signup_answers)):
-                out.setdefault(judge, {})[name] = value
-        return out
-
-    def groups_by_judge(self) -> dict[str, list[str]]:
-        """The groups that each judge knows."""
-        out: dict[str, list[str]] = {}
-        with self.reading() as connection:
-            for judge, group in connection.execute(
-                select(known_groups).order_by(known_groups.c.group)
-            ):
-                out.setdefault(judge, []).append(group)
-        return out
-
-    def offers(self) -> Iterator[RowMapping]:
-        """Every pair that was ever put before a judge."""
-        with self.reading() as connection:
-            yield from connection.execute(select(offers).order_by(offers.c.id)).mappings()
-
-    def erasures(self) -> Iterator[RowMapping]:
-        """What was erased, when, for whom; not what it was."""
-        with self.reading() as connection:
-            yield from connection.execute(select(erasures).order_by(erasures.c.id)).mappings()
+    # Judgements from elsewhere.
 
     def import_judgements(self, rows: Sequence[Mapping[str, Any]], *, consent: str) -> int:
-        """Judgements from elsewhere: judge, left, right, outcome, and times where known."""
+        """Judgements from elsewhere: judge, left, right, outcome; grade and times where known."""
         with self.writing() as connection:
-            for judge in sorted({row["judge"] for row in rows}):
-                if connection.scalar(select(judges.c.id).where(judges.c.id == judge)) is None:
-                    connection.execute(judges.insert().values(
-                        id=judge, secret=digest(secrets.token_hex(16)), language="",
-                        consent=consent, consented=now(), chose=True,
-                    ))  # fmt: skip
-            for row in rows:
-                at = row.get("answered") or now()
-                made = offers.insert().values(
-                    judge=row["judge"], left=row["left"], right=row["right"], kind=Kind.NEW,
-                    shown=row.get("shown") or at, closed=at,
-                )  # fmt: skip
-                offer = connection.execute(made).inserted_primary_key
-                assert offer is not None
-                value = {"offer": offer[0], "outcome": row["outcome"], "answered": at}
-                connection.execute(judgements.insert().values(value))
+            add_judgements(connection, rows, consent)
         return len(rows)
 
 
@@ -338,10 +310,26 @@ def _free_invite(connection: Connection, code: str) -> int | None:
     return invite
 
 
-def _past_answer(row: Any) -> PastAnswer:
+def _past_answer(rows: Sequence[Any]) -> PastAnswer:
     # Interned: a judge meets an item many times, and many pages are made at once.
+    row = rows[0]
     left, right, kind = intern(row.left), intern(row.right), intern(row.kind)
-    return PastAnswer(left, right, kind, CODE_OF_STORED[row.outcome])
+    answer = max((CODE_OF_STORED[row.outcome] for row in rows), key=_information)
+    return PastAnswer(left, right, kind, answer, row.offer)
+
+
+def _information(code: int) -> int:
+    """How much an answer says: a choice more than a tie, a tie more than a skip."""
+    return 0 if not on_scale(code) else 1 if code == TIE else 2
+
+
+def _answer_row(offer: int, question: str, reply: Reply, at: datetime) -> dict[str, Any]:
+    row = {"offer": offer, "outcome": ANSWERS[reply.answer].stored, "answered": at}
+    return row | ({"question": question, "grade": reply.grade} if question else _graded(reply))
+
+
+def _graded(reply: Reply) -> dict[str, int]:
+    return {} if reply.grade is None else {"grade": reply.grade}
 
 
 def _open_offer(connection: Connection, judge: Judge) -> Offer | None:
@@ -349,7 +337,13 @@ def _open_offer(connection: Connection, judge: Judge) -> Offer | None:
     return None if row is None else Offer(row.id, row.left, row.right, Kind(row.kind))
 
 
+def _is_open(connection: Connection, judge: Judge, offer: int) -> bool:
+    there = _open_offer(connection, judge)
+    return there is not None and there.id == offer
+
+
 def _set_aside(connection: Connection, judge: Judge) -> None:
+    connection.execute(judge_queries.DROP_DRAFTS, {"judge_id": judge.id})
     connection.execute(judge_queries.SET_ASIDE, {"judge_id": judge.id, "at": now()})
 
 

@@ -27,6 +27,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    UniqueConstraint,
     false,
     text,
 )
@@ -107,9 +108,35 @@ Index(
 judgements = Table(
     "judgements", metadata,
     Column("id", Integer, primary_key=True),
-    Column("offer", ForeignKey("offers.id"), nullable=False, unique=True),
+    Column("offer", ForeignKey("offers.id"), nullable=False),
     Column("outcome", String(8), nullable=False),
     Column("answered", Utc, nullable=False),
+    # How strongly an item was chosen, from 1, where answers are graded.
+    Column("grade", Integer),
+    # The id of the question that it answers; that of the only one is empty.
+    Column("question", String(20), nullable=False, server_default=""),
+    UniqueConstraint("offer", "question", name="one_answer"),
+)  # fmt: skip
+
+# Answers to some questions of a pair that is still open. They count once there is one to each.
+drafts = Table(
+    "drafts", metadata,
+    Column("offer", ForeignKey("offers.id"), primary_key=True),
+    Column("question", String(20), primary_key=True),
+    Column("outcome", String(8), nullable=False),
+    Column("grade", Integer),
+    Column("answered", Utc, nullable=False),
+)  # fmt: skip
+
+# Why a pair was answered so: the choices that were ticked (JSON), and words of the judge's own.
+# Both are empty where a judge was asked and said nothing. Erased when they withdraw.
+comments = Table(
+    "comments", metadata,
+    Column("offer", ForeignKey("offers.id"), primary_key=True),
+    Column("question", String(20), primary_key=True, server_default=""),
+    Column("reasons", Text, nullable=False),
+    Column("comment", Text, nullable=False),
+    Column("written", Utc, nullable=False),
 )  # fmt: skip
 
 undone = Table(
@@ -230,6 +257,7 @@ snapshots = Table(
     Column("comparisons", Integer, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("question", String(20), nullable=False, server_default=""),
 )  # fmt: skip
 
 # What is known now and need not be kept: one row for each thing.

@@ -40,6 +40,13 @@ class Offer:
     kind: Kind
 
 
+class Reply(NamedTuple):
+    """An answer to a question: its code, and how strongly an item was chosen, if that is graded."""
+
+    answer: int
+    grade: int | None = None
+
+
 class NewJudge(NamedTuple):
     """A judge, and the secret of their personal link, which is kept nowhere else."""
 
@@ -54,27 +61,36 @@ class JudgeProgress(NamedTuple):
     skipped: int
     practice: int
 
+    @property
+    def pairs(self) -> int:
+        """Pairs answered, practice apart."""
+        return self.made + self.skipped
+
     @classmethod
-    def from_counts(cls, counts: Iterable[tuple[str, int, int]]) -> JudgeProgress:
-        """From how often each answer (its code) was given to each kind of pair."""
+    def from_counts(cls, counts: Iterable[tuple[str, bool, int]]) -> JudgeProgress:
+        """From how many pairs of each kind were skipped, and how many not."""
         made, skipped, practice = 0, 0, 0
-        for kind, answer, number in counts:
+        for kind, was_skipped, number in counts:
             if kind == Kind.PRACTICE:
                 practice += number
-            elif on_scale(answer):
-                made += number
-            else:
+            elif was_skipped:
                 skipped += number
+            else:
+                made += number
         return cls(made, skipped, practice)
 
 
 class PastAnswer(NamedTuple):
-    """An answer that stands: the pair as it was shown, why, and the code of the answer."""
+    """An answer that stands: the pair as it was shown, why, and the code of the answer.
+
+    Of several answers to one pair it is the one that says most: a choice, then a tie, then a skip.
+    """
 
     left: str
     right: str
     kind: str
     answer: int
+    offer: int = 0
 
 
 class History(NamedTuple):
@@ -85,7 +101,9 @@ class History(NamedTuple):
     @property
     def progress(self) -> JudgeProgress:
         """How far they are."""
-        return JudgeProgress.from_counts((past.kind, past.answer, 1) for past in self.answers)
+        return JudgeProgress.from_counts(
+            (past.kind, not on_scale(past.answer), 1) for past in self.answers
+        )
 
     @property
     def seen(self) -> frozenset[Pair]:
@@ -129,6 +147,8 @@ class TokenPurpose(StrEnum):
     SIGN_IN = "sign-in"
     SHARE = "share"
     API = "api"
+    COMMENTS = "api-comments"
+    """For the interface for programs, with what judges wrote."""
 
 
 class Researcher(NamedTuple):

@@ -11,6 +11,8 @@ from tiewise.study.audit_log import JUDGE_ACTIONS
 from tiewise.study.connection import digest, now
 from tiewise.study.schema import (
     audit_log,
+    comments,
+    drafts,
     erasures,
     exclusions,
     invites,
@@ -39,7 +41,10 @@ def erase_judge(connection: Connection, judge: Judge, *, judgements_too: bool) -
 
 
 def _erase_person(connection: Connection, judge: Judge, invite: int | None) -> None:
-    """Erase what a judge said of themselves, and what leads to who they are."""
+    """Erase what a judge wrote of themselves or of pairs, and what leads to who they are."""
+    mine = select(offers.c.id).where(offers.c.judge == judge.id)
+    for about in (comments, drafts):
+        connection.execute(about.delete().where(about.c.offer.in_(mine)))
     for table in (signup_answers, known_groups):
         connection.execute(table.delete().where(table.c.judge == judge.id))
     connection.execute(judge_queries.SET_ASIDE, {"judge_id": judge.id, "at": now()})

@@ -27,8 +27,10 @@ from tiewise.study.study import Study
 from tiewise.web.api import operations
 from tiewise.web.api.access import error_response
 from tiewise.web.assets import ImageFile, static_assets
-from tiewise.web.judge import item_files, pages, signup
-from tiewise.web.judge.maps import StudyMaps
+from tiewise.web.erasure_watch import ErasureWatch
+from tiewise.web.judge import item_files, pages, reasons, signup
+from tiewise.web.judge.maps.page import map_page
+from tiewise.web.judge.maps.study_maps import StudyMaps
 from tiewise.web.judge.request import (
     JudgeRequest,
     judge_form,
@@ -39,7 +41,10 @@ from tiewise.web.judge.request import (
 )
 from tiewise.web.live.cache import SnapshotCache
 from tiewise.web.phase_cache import PhaseCache
+from tiewise.web.request import check_host
 from tiewise.web.researcher import control, dashboard, downloads, erasure, judges, sign_in
+from tiewise.web.researcher.items.item_page import item_page
+from tiewise.web.researcher.questions import comments, side_by_side
 from tiewise.web.researcher.request import (
     partner_page,
     problem_page,
@@ -86,6 +91,9 @@ def judge_routes() -> list[Route]:
         ),
         Route("/pair", page(judges_only(open_only(pages.pair_page)))),
         Route("/answer", form(judges_only(unless_closed(pages.save_answer))), methods=["POST"]),
+        Route("/why", page(judges_only(open_only(reasons.why_page)))),
+        Route("/why", form(judges_only(unless_closed(reasons.save_why))), methods=["POST"]),
+        Route("/feedback", page(judges_only(open_only(reasons.feedback_page)))),
         Route("/undo", form(judges_only(open_only(pages.undo_answer))), methods=["POST"]),
         Route("/thanks", page(judges_only(pages.thanks_page))),
         Route("/link", page(judges_only(signup.personal_link_page, pending=["/groups", "/begin"]))),
@@ -98,8 +106,11 @@ def judge_routes() -> list[Route]:
         Route("/withdrawn", page(signup.withdrawn_page)),
         Route("/support", page(signup.support_page)),
         Route("/privacy", page(signup.privacy_page)),
+        Route("/map", page(judges_only(open_only(map_page)))),
         Route("/map.svg", item_files.for_participants(item_files.overview_map)),
         Route("/image/{item:path}", item_files.for_participants(item_files.image)),
+        Route("/logo", logo),
+        Route("/file/{name}", item_files.for_participants(item_files.copy)),
         Route("/static/{name}", static_file),
         *health_routes(lambda request: [request.app.state.site.health]),
     ]  # fmt: skip
@@ -116,8 +127,11 @@ def researcher_routes() -> list[Route]:
         Route("/watch", page(dashboard.overview_page)),
         Route("/watch/fresh", page(dashboard.updates, for_script=True)),
         Route("/watch/items", page(dashboard.items_page)),
+        Route("/watch/items/{number}", page(item_page)),
         Route("/watch/history", page(dashboard.history_page)),
         Route("/watch/history.json", page(dashboard.history_frames, for_script=True)),
+        Route("/watch/questions", page(side_by_side.side_by_side_page)),
+        Route("/watch/comments", page(comments.comments_page)),
         Route("/watch/judges", page(judges.judges_page)),
         Route("/watch/judges/exclude", form(judges.exclude), methods=["POST"]),
         Route("/watch/judges/include", form(judges.include), methods=["POST"]),
@@ -166,6 +180,7 @@ def make_app(
         researcher_store=researcher_store,
         snapshot_cache=SnapshotCache(store),
         phase_cache=PhaseCache(researcher_store),
+        erasure_watch=ErasureWatch(store),
         cookies=SessionCookies(secret, https=https, path=prefix),
         throttles=Throttles(
             **{name: Throttle(getattr(limits, name)) for name in Throttles._fields}
@@ -204,7 +219,8 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     site: Site = app.state.site
     few_threads()
     if site.maps is not None:
-        Thread(target=site.maps.enlarge_all, daemon=True).start()
+        language = site.study.settings.study.languages[0]
+        Thread(target=site.maps.draw_all, args=[language], daemon=True).start()
     supervisor = _start_supervisor(site) if site.live else None
     _ = site.health  # the live worker's age counts from here
     backups = start_backups(site.study.folder, site.store)
@@ -240,6 +256,16 @@ async def static_file(request: Request) -> Response:
     """One of our styles or scripts."""
     site: Site = request.app.state.site
     asset = site.assets.get(request.path_params["name"])
+    if asset is None:
+        raise HTTPException(404)
+    return asset.answer(request)
+
+
+async def logo(request: Request) -> Response:
+    """The logo of who runs the study: on the first page, which everybody may see."""
+    site: Site = request.app.state.site
+    check_host(request, site)
+    asset = await run_in_threadpool(lambda: site.logo)
     if asset is None:
         raise HTTPException(404)
     return asset.answer(request)

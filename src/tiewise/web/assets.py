@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 STATIC = Path(__file__).parent / "static"
 MEDIA_TYPES = {
     ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".png": "image/png",
     ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif",
-    ".avif": "image/avif",
+    ".avif": "image/avif", ".woff2": "font/woff2",
 }  # fmt: skip
 CACHE_FOREVER = "public, max-age=31536000, immutable"
 CACHE_PRIVATELY = CACHE_FOREVER.replace("public", "private")
@@ -60,22 +62,30 @@ class ImageFile:
     @classmethod
     def open(cls, path: Path) -> ImageFile | None:
         """The file with a digest of its size and time; None where it is no image, or missing."""
-        if path.suffix.lower() not in MEDIA_TYPES or not path.is_file():
+        media_type = MEDIA_TYPES.get(path.suffix.lower(), "")
+        if not media_type.startswith("image/") or not path.is_file():
             return None
         stat = path.stat()
         version = f"{path.name} {stat.st_size} {stat.st_mtime_ns}"
         return cls(path, hashlib.sha256(version.encode()).hexdigest()[:12])
 
-    def answer(self, request: Request) -> Response:
-        """The image; cached if asked for by digest."""
-        by_digest = request.query_params.get("v") == self.digest
-        headers = {"Cache-Control": CACHE_PRIVATELY if by_digest else "private, no-cache"}
-        return FileResponse(
-            self.path, media_type=MEDIA_TYPES[self.path.suffix.lower()], headers=headers
-        )
+    @property
+    def media_type(self) -> str:
+        """What it is, by its ending."""
+        return MEDIA_TYPES[self.path.suffix.lower()]
 
 
 def static_assets() -> dict[str, Asset]:
-    """Our own styles and scripts, by name."""
+    """Our own styles, scripts and fonts, by name."""
     files = [path for path in STATIC.iterdir() if path.suffix in MEDIA_TYPES]
-    return {path.name: Asset(path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in files}
+    assets = {path.name: Asset(path.read_bytes(), MEDIA_TYPES[path.suffix]) for path in files}
+    return assets | {"fonts.css": _with_digests(assets["fonts.css"], assets)}
+
+
+def _with_digests(style: Asset, assets: Mapping[str, Asset]) -> Asset:
+    """A style whose `url(NAME)` have the digests of these files, so that they may be cached."""
+
+    def with_digest(match: re.Match[str]) -> str:
+        return f"url({match[1]}?v={assets[match[1]].digest})"
+
+    return Asset(re.sub(r"url\(([\w.-]+)\)", with_digest, style.body.decode()).encode(), "text/css")

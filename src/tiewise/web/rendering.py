@@ -1,10 +1,8 @@
-"""Templates and the languages that they are rendered in."""
+"""Templates, and what they are rendered with."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,41 +10,6 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 HERE = Path(__file__).parent
-
-
-class Language(NamedTuple):
-    """A language: its name, its direction, and its texts by key."""
-
-    code: str
-    name: str
-    direction: str
-    words: Mapping[str, str]
-
-    def translate(self, key: str, **values: object) -> str:
-        """The text of a key, with its values filled in."""
-        return self.words[key].format(**values)
-
-
-@cache
-def language(code: str) -> Language:
-    """A language that we ship."""
-    tables = tomllib.loads((HERE / "words" / f"{code}.toml").read_text(encoding="utf-8"))
-    about = tables.pop("language")
-    words = {
-        f"{table}.{key}": word for table, texts in tables.items() for key, word in texts.items()
-    }
-    return Language(code, about["name"], about["direction"], words)
-
-
-def preferred(header: str, offered: Sequence[str]) -> str:
-    """The offered language that a browser prefers, else the first."""
-    ranked = []
-    for place, part in enumerate(header.split(",")[:20]):
-        tag, _, rest = part.partition(";")
-        weight = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", rest)
-        ranked.append((-float(weight[1]) if weight else -1.0, place, tag.strip()[:2].lower()))
-    known = [code for weight, _, code in sorted(ranked) if weight < 0 and code in offered]
-    return known[0] if known else offered[0]
 
 
 @cache

@@ -15,9 +15,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from tiewise.web.rendering import Language, language, render
+from tiewise.web.rendering import render
 from tiewise.web.security import Session, Throttle, address, is_same_origin
 from tiewise.web.site import Site
+from tiewise.web.words.language import Language, language
 
 LARGEST_FORM = 256 * 1024
 MOST_FIELDS = 5000

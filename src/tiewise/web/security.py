@@ -29,7 +29,8 @@ SECRET = re.compile(r"[0-9a-f]{32}")
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        "font-src 'self'; media-src 'self'; connect-src 'self'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
     ),
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -42,6 +43,8 @@ SECURITY_HEADERS = {
     "X-Robots-Tag": "noindex, nofollow",
 }
 """On every response."""
+SANDBOX = "sandbox; default-src 'none'"
+"""The policy of files that are compared: opened by themselves, they run and load nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +274,13 @@ class SecurityHeaders:
 
 
 def set_security_headers(headers: MutableHeaders) -> None:
-    """Set the security headers, and no caching unless the response says otherwise."""
+    """Set the security headers, and no caching unless the response says otherwise.
+
+    A response may have a policy of its own, if that is the one of files of items.
+    """
+    sandboxed = headers.get("Content-Security-Policy") == SANDBOX
     for name, value in SECURITY_HEADERS.items():
         headers[name] = value
+    if sandboxed:
+        headers["Content-Security-Policy"] = SANDBOX
     headers.setdefault("Cache-Control", "no-store")

@@ -34,6 +34,7 @@ from tiewise.web.serving.process import (
 from tiewise.web.serving.startup import (
     can_sign_in,
     first_sign_in_link,
+    language_lines,
     shared_last,
     site_address,
     startup_lines,
@@ -91,6 +92,8 @@ def serve(
         http_limits or HttpLimits(), log_format=log_format, min_free_bytes=min_free_bytes
     )
     options, lines = within_open_files(options)
+    for name, study in studies.items():
+        lines += language_lines(study, study_database(name, database))
     for name, study in studies.items():
         read_key(study.folder)
         sign_in = _sign_in_words(

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from tiewise.study.access.attempts import AttemptStore
 from tiewise.study.access.devices import DeviceStore
-from tiewise.study.activity import ActivityCache
+from tiewise.study.activity import ActivityCache, AnswerTimes
 from tiewise.study.judge_store import JudgeStore
+from tiewise.study.media.library import MediaItem, MediaLibrary
 from tiewise.study.researcher_store import ResearcherStore
-from tiewise.study.study import Study
+from tiewise.study.retention.erase import bare_item
+from tiewise.study.study import Item, Study
+from tiewise.study.toml.about import logo_faults
+from tiewise.study.toml.questions import QuestionSettings
 from tiewise.study.values import Phase
-from tiewise.web.assets import Asset, ImageFile
-from tiewise.web.judge.maps import StudyMaps
+from tiewise.web.assets import MEDIA_TYPES, Asset, ImageFile
+from tiewise.web.erasure_watch import ErasureWatch
+from tiewise.web.judge.maps.study_maps import StudyMaps
 from tiewise.web.live.cache import SnapshotCache
 from tiewise.web.phase_cache import PhaseCache
 from tiewise.web.researcher.history import SnapshotHistory
@@ -23,6 +28,8 @@ from tiewise.web.security import SessionCookies, Throttle
 from tiewise.web.serving.health import HealthMonitor
 from tiewise.web.serving.options import serving_options
 from tiewise.web.serving.outages import OutageMonitor
+from tiewise.web.words.language import Language
+from tiewise.web.words.of_study import study_languages
 
 
 class Throttles(NamedTuple):
@@ -43,6 +50,7 @@ class Site:
     researcher_store: ResearcherStore
     snapshot_cache: SnapshotCache
     phase_cache: PhaseCache
+    erasure_watch: ErasureWatch
     cookies: SessionCookies
     throttles: Throttles
     attempts: AttemptStore
@@ -59,16 +67,83 @@ class Site:
     """Host names it answers to; () for any."""
     live: bool = False
     """Whether estimates are kept up to date while the site runs."""
+    questions: tuple[QuestionSettings, ...] = ()
+    """All questions, where this is the site as if one of them were the only one."""
+
+    @cached_property
+    def languages(self) -> Mapping[str, Language]:
+        """The languages on offer, by code."""
+        return study_languages(self.study)
+
+    @property
+    def items(self) -> Mapping[str, Item]:
+        """The items as pages show them: bare, once their files and descriptions were erased."""
+        return self._bare_items if self.erasure_watch.is_erased() else self.study.items
+
+    @cached_property
+    def _bare_items(self) -> dict[str, Item]:
+        return {id_: bare_item(item) for id_, item in self.study.items.items()}
+
+    @cached_property
+    def media(self) -> MediaLibrary:
+        """The copies of items' files."""
+        return MediaLibrary.open(self.study.folder)
+
+    def media_of(self, item: Item, *kinds: str) -> MediaItem | None:
+        """The copies of an item's file, where it has some of these kinds."""
+        media = self.media.items.get(item.file) if item.file else None
+        return media if media is not None and media.kind in kinds else None
+
+    def file_url(self, name: str) -> str:
+        """The path of a copy of an item's file; it changes when the content does."""
+        return self.url(f"/file/{name}")
 
     @cached_property
     def pace(self) -> ActivityCache:
         """How fast judgements come in."""
-        return ActivityCache(self.store)
+        return ActivityCache(self.store, self.study.question_id)
+
+    @cached_property
+    def answer_times(self) -> AnswerTimes:
+        """How long judges take for a comparison."""
+        return AnswerTimes(self.store)
+
+    @cached_property
+    def logo(self) -> Asset | None:
+        """The logo of who runs the study, where there is one that can be shown."""
+        about = self.study.settings.about
+        if not about.logo or any(logo_faults(about, self.study.folder)):
+            return None
+        path = self.study.folder / "images" / about.logo
+        return Asset(path.read_bytes(), MEDIA_TYPES[path.suffix.lower()])
+
+    @property
+    def logo_url(self) -> str:
+        """The path of the logo; empty where there is none."""
+        return self.url(f"/logo?v={self.logo.digest}") if self.logo else ""
 
     @cached_property
     def history(self) -> SnapshotHistory:
         """Earlier snapshots of the study."""
-        return SnapshotHistory(self.store, tuple(self.study.items))
+        return SnapshotHistory(self.store, tuple(self.study.items), self.study.question_id)
+
+    def asked(self, question: str) -> Site:
+        """The site as if one of the study's questions were the only one, by the id of that."""
+        return self._by_question.get(question, self)
+
+    @cached_property
+    def _by_question(self) -> dict[str, Site]:
+        study, store = self.study, self.store
+        several = study.settings.questions
+        return {
+            one.id: replace(
+                self,
+                study=study.asking(one.id),
+                snapshot_cache=SnapshotCache(store, one.id),
+                questions=several,
+            )
+            for one in several
+        }
 
     @cached_property
     def health(self) -> HealthMonitor:

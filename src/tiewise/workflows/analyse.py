@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -22,6 +20,7 @@ from tiewise.errors import InputError, InputWarning
 from tiewise.folders import check_output_folder
 from tiewise.forking import share_out
 from tiewise.geo.item_context import ItemContext
+from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
 from tiewise.model.term_options import TermOptions, join_waves
@@ -29,6 +28,7 @@ from tiewise.plots import PLOT_FILES
 from tiewise.posterior.results_folder import KIND, Results, Wording, write_results_folder
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike
+from tiewise.ready_process import ReadyProcess
 from tiewise.text import some_names
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 PICTURES = "begun_pictures"
 """What pictures that are being drawn are called among what is derived from results."""
-SWITCH_INTERVAL = 2e-4  # seconds
 _TERMS = {field.name for field in fields(TermOptions)}
 
 
@@ -56,6 +55,7 @@ def analyse(
     png: bool = False,
     record: bool = True,
     robust: bool = False,
+    link: str | Path | None = None,
     force: bool = False,
     progress: Progress = no_progress,
     **model: Unpack[ModelOptions],
@@ -66,6 +66,7 @@ def analyse(
     of `fit`, and the other keywords are those of `build_model`. With `png` the pictures
     of the report are PNG files as well as SVG. Without the `record` single judgements are not
     stored. With `robust` it is also found out how few answers decide it (`assess_robustness`).
+    `link` is the results folder of an earlier study: what its answers say of shared items counts.
     """
     from tiewise.posterior.fit import fit
     from tiewise.posterior.terms.tables import attach_terms
@@ -74,80 +75,93 @@ def analyse(
     check_output_folder(Path(out), KIND, force=force)
     if robust and engine is not None and engine.kind != "exact":
         raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
-    start = perf_counter()
-    comparisons = (
-        source if isinstance(source, Comparisons) else read_comparisons(source, **(columns or {}))
-    )
-    if comparisons.levels > 1:
-        raise InputError(
-            f"{comparisons.source} has graded answers, which reports do not know yet; fit them "
-            "with fit(build_model(comparisons)), or read them without grade="
-        )
-    context = context or ItemContext()
-    terms = TermOptions(**{name: value for name, value in model.items() if name in _TERMS})  # type: ignore[arg-type]
-    name = comparisons.source
-    comparisons, joined = join_waves(comparisons, terms, columns)
-    with one_blas_thread():
-        built = build_model(comparisons, context, **{**model, **vars(joined)})
-    give_back_matrices(built.size)
-    _warn_unknown_names(built, context)
-    if not isinstance(source, Comparisons):
-        _ask_for_map(built, context)
-    read = perf_counter() - start + context.seconds
-    wording = wording or Wording()
-    wording = replace(
-        wording,
-        source=wording.source or name,
-        groups=context.areas is not None and context.areas.groups is not None,
-    )
-    with _loading_libraries(report):
+    _check_anchors(wording or Wording(), link, model)
+    with _drawing_process(report) as process:
+        start, context = perf_counter(), context or ItemContext()
+        read = source if isinstance(source, Comparisons) else None
+        comparisons = read or read_comparisons(source, **(columns or {}))
+        terms = TermOptions(**{name: value for name, value in model.items() if name in _TERMS})  # type: ignore[arg-type]
+        name, grade = comparisons.source, comparisons.layout.columns.get("grade")
+        comparisons, joined = join_waves(comparisons, terms, columns)
+        if link is not None:
+            model["anchors"] = _linked(link, context.items or comparisons.items)
+        with one_blas_thread():
+            built = build_model(comparisons, context, **{**model, **vars(joined)})
+        give_back_matrices(built.size)
+        _warn_unknown_names(built, context)
+        if read is None:
+            _ask_for_map(built, context)
+        seconds = perf_counter() - start + context.seconds
         tree = fit(built, engine, rng=rng, names=context.names, ess=ess, progress=progress)
-    attach_record(tree, built, comparisons if record else None, joined)
-    if terms:
-        attach_terms(tree, built, terms.to_dict())
-    if comparisons.ties and model.get("ties") is False:
+        judgements = attach_record(tree, built, comparisons if record else None, joined)
+        if terms:
+            attach_terms(tree, built, terms.to_dict())
+        _note_reading(tree, comparisons, grade, ties_left_out=model.get("ties") is False)
+        if not record:
+            judgements = judgement_record(built, comparisons, joined)
+        return write_results_folder(
+            tree, out, wording=_completed(wording or Wording(), name, context),
+            areas=context.areas, force=force, read_seconds=seconds,
+            criticise=partial(_criticise, model=built, record=judgements, progress=progress),
+            meanwhile=partial(_begin_pictures, png=png, process=process) if report else nullcontext,
+            finish=partial(
+                _finish, model=built if robust else None, report=report, progress=progress
+            ),
+            replaces=PLOT_FILES,
+        )  # fmt: skip
+
+
+def _check_anchors(wording: Wording, link: str | Path | None, model: ModelOptions) -> None:
+    """Refuse, before anything is read, a scale of anchors without any, and both at once."""
+    anchors = model.get("anchors")
+    if wording.scale == "anchored" and anchors is None:
+        raise InputError("scale='anchored' is that of anchors, and there are none; give anchors=")
+    if anchors is None and model.get("anchor_slope") is not None:
+        raise InputError("anchor_slope= is that of anchors, and there are none; give anchors=")
+    if link is not None and anchors is not None:
+        raise InputError("anchors= and link= both say what was known before; give one of them")
+
+
+def _linked(link: str | Path, items: Sequence[str]) -> Anchors:
+    """What the results in a folder say of those of these items that they have."""
+    from tiewise.posterior.results_folder import read_results
+    from tiewise.posterior.scales.linking import linked_anchors
+
+    return linked_anchors(read_results(link).tree, items)
+
+
+def _drawing_process(report: bool) -> ReadyProcess | nullcontext[None]:
+    """The process that draws a report's pictures: its libraries load while judgements are read."""
+    return ReadyProcess(_load_libraries) if report else nullcontext()
+
+
+def _load_libraries() -> None:
+    from tiewise.report.pictures import load_libraries
+
+    load_libraries()
+
+
+def _completed(wording: Wording, source: str, context: ItemContext) -> Wording:
+    """The wording, with where the judgements come from and whether areas are in groups."""
+    groups = context.areas is not None and context.areas.groups is not None
+    return replace(wording, source=wording.source or source, groups=groups)
+
+
+def _note_reading(
+    tree: DataTree, comparisons: Comparisons, grade: str | None, *, ties_left_out: bool
+) -> None:
+    """Record in the tree how the judgements were read, and what of them was left out.
+
+    `grade` is the column of graded answers in the file.
+    """
+    if comparisons.ties and ties_left_out:
         message = f"{comparisons.ties} tied judgements were left out of the fit (--no-ties)."
         tree.attrs["warnings"] = json.dumps([message, *json.loads(tree.attrs["warnings"])])
         tree.attrs["ties_left_out"] = comparisons.ties
     if comparisons.left_out:
         _note_left_out(tree, comparisons)
-    judgements = judgement_record(built, comparisons, joined)
-    return write_results_folder(
-        tree, out, wording=wording, areas=context.areas, force=force, read_seconds=read,
-        criticise=partial(_criticise, model=built, record=judgements, progress=progress),
-        meanwhile=partial(_begin_pictures, png=png) if report else nullcontext,
-        finish=partial(
-            _finish, model=built if robust else None, report=report, progress=progress
-        ),
-        replaces=PLOT_FILES,
-    )  # fmt: skip
-
-
-@contextmanager
-def _loading_libraries(report: bool) -> Iterator[None]:
-    """Load, while a fit samples in compiled loops, the libraries that its results need."""
-    # The default lets an import keep the interpreter for many of the sampler's steps.
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    loading = Thread(target=_load_libraries, args=(report,))
-    loading.start()
-    try:
-        yield
-    finally:
-        loading.join()
-        sys.setswitchinterval(interval)
-
-
-def _load_libraries(report: bool) -> None:
-    import numpy as np
-    from xarray import Dataset
-
-    # With its first array, xarray looks for all libraries that have arrays of their own.
-    Dataset({"values": ("row", np.zeros(1))})
-    if report:
-        from tiewise.report.html import load_libraries
-
-        load_libraries()
+    if grade is not None:
+        tree.attrs["grades"] = json.dumps({"grade": grade, "grades": comparisons.grades})
 
 
 def _criticise(
@@ -172,11 +186,11 @@ def _criticise(
 
 
 @contextmanager
-def _begin_pictures(results: Results, png: bool) -> Iterator[None]:
+def _begin_pictures(results: Results, png: bool, process: ReadyProcess | None) -> Iterator[None]:
     """Begin with the pictures, which are completed with the report."""
     from tiewise.report.pictures import begin_pictures
 
-    with begin_pictures(results, png=png) as begun:
+    with begin_pictures(results, png=png, process=process) as begun:
         results.cache[PICTURES] = begun
         yield
 

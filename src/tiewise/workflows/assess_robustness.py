@@ -29,9 +29,12 @@ from tiewise.errors import InputError
 from tiewise.folders import refuse_study
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.diagnostics import MANY_ITEMS
-from tiewise.posterior.judgement_record import JudgementRecord, fitted_judgements_by_stratum
+from tiewise.posterior.judgement_record import (
+    JudgementRecord,
+    fitted_judgements_by_stratum,
+    fitted_strata,
+)
 from tiewise.posterior.large.groups import is_thinned
-from tiewise.posterior.predictions import refuse_grades
 from tiewise.posterior.results_folder import Results
 from tiewise.posterior.tree import rebuild_model
 from tiewise.progress import Progress, no_progress
@@ -119,7 +122,6 @@ def keep_robustness(
 def _stored_fit(results: Results, model: BradleyTerry | None) -> StoredFit:
     """The fit of a results folder, where it can be repeated."""
     tree = results.tree
-    refuse_grades(tree, "leaving answers out")
     if tree.attrs["kind"] != "exact":
         raise InputError(
             f"{results.folder} was fitted with {tree.attrs['engine']}, and what decides it can "
@@ -138,7 +140,8 @@ def _stored_fit(results: Results, model: BradleyTerry | None) -> StoredFit:
     record = JudgementRecord.from_tree(tree)
     if record is None:
         table = fitted_judgements_by_stratum(tree)
-        strata = table.judge if len(model.counts.strata) > 1 else None
+        by_stratum = len(model.counts.strata) > 1 or model.counts.facts is not None
+        strata = fitted_strata(tree) if by_stratum else None
         record = JudgementRecord((), table._replace(judge=np.zeros_like(table.judge)), True, strata)
     refuse_unknown_strata(model, record)
     if not model.counts.comparisons:

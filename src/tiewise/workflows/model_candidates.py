@@ -65,7 +65,7 @@ def possible_terms(comparisons: Comparisons, *, ties: bool) -> tuple[str, ...]:
     """The terms that these judgements can say something about."""
     judges = len(comparisons.judges or ())
     possible = {
-        "thresholds": ties and judges > 1,
+        "thresholds": (ties or comparisons.levels > 1) and judges > 1,
         "sharpness": judges > 1,
         "order": comparisons.layout.sides and not _one_sided(comparisons),
     }

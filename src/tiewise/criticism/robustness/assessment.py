@@ -28,6 +28,7 @@ TABLE_FILE, FACTS_FILE = "robust.csv", "robust.json"
 COLUMNS = (
     "conclusion", "item", "leave_out", "judgement", "judge", "first", "second", "chosen",
 )  # fmt: skip
+"""Of the table; graded answers have a column `grade` besides."""
 FINDING = {
     "kind": str, "items": [str], "above": bool, "unit": str, "total": int, "limit": int,
     "number": (int, NOTHING), "behind": str, "ahead": str,
@@ -129,7 +130,8 @@ def removal_table(
     fixed = {"conclusion": finding.label, "item": about, "leave_out": removable.unit[:-1]}
     empty = dict.fromkeys(COLUMNS, "")
     number = len(next(iter(columns.values())))
-    return pd.DataFrame(empty | fixed | columns, index=range(number), columns=list(COLUMNS))
+    names_of_columns = list(dict.fromkeys([*COLUMNS, *columns]))
+    return pd.DataFrame(empty | fixed | columns, index=range(number), columns=names_of_columns)
 
 
 def _judge_columns(removable: Removable, rows: NDArray[np.int64]) -> dict[str, list[str]]:
@@ -147,6 +149,8 @@ def _answer_columns(
         "first": [names[k] for k in table.left], "second": [names[k] for k in table.right],
         "chosen": ["" if a == TIE else names[i if a < TIE else j] for i, j, a in pairs],
     }  # fmt: skip
+    if table.strength is not None:
+        out["grade"] = [str(strength) for strength in table.strength]
     if record.judges:
         out["judge"] = [record.judges[k] for k in table.judge]
     if removable.placed:

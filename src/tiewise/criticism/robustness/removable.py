@@ -43,6 +43,7 @@ class Removable:
             np.where(turn, table.right, table.left), np.where(turn, table.left, table.right),
             np.where(turn, SECOND - table.answer, table.answer),
             np.zeros_like(table.left) if stratum is None else stratum,
+            *([] if table.strength is None else [table.strength]),
         ]  # fmt: skip
         used = _fitted(record, ties=ties)
         column = np.full(len(used), -1)
@@ -88,7 +89,7 @@ class Removable:
     def _log_probability(self, draws: PosteriorDraws, rows: Integers) -> Floats:
         table, stratum = self.record.compared.where(rows), self.record.compared_stratum
         own = np.zeros(len(rows), np.int64) if stratum is None else stratum[rows]
-        return draws.log_probability(table.left, table.right, table.answer, own)
+        return draws.log_probability(table.left, table.right, table.grades(draws.levels), own)
 
 
 def _fitted(record: JudgementRecord, *, ties: bool) -> Mask:

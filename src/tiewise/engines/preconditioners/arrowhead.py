@@ -53,6 +53,8 @@ class ArrowheadHessian(NamedTuple):
         The arguments are prior precisions; they are not added to the diagonals in the result.
         """
         judges = max(len(self.sharpness_rows), len(self.threshold_rows))
+        if not judges:
+            return self
         # Of many judges there are always two parts, however many threads there are.
         middle = judges // 2 if judges >= MANY_JUDGES else judges
         parts = [slice(0, middle), slice(middle, judges)][: 1 + (middle < judges)]
@@ -130,23 +132,30 @@ def arrowhead_hessian(
     log_tie_by_t = np.array([float(own.by_t[0] / own.tie[0]) for own in at])
     rows = _rows(posterior, hessian, tie, by_log, log_tie_by_t)
     core = _core(posterior, hessian, rows, log_tie_by_t)
+    if posterior.anchors is not None:
+        qualities = posterior.argument_matrix[: len(arguments.quality)]
+        core += posterior.anchors.curvature(arguments.quality[:, 0], qualities)
     for k, (step, prior) in enumerate(posterior.inferred_ties):
         last = len(core) - len(at) + k
         core[last, last] = _tie_diagonal(prior, at[k], by_log[step, step], by_log_tie[step])
-    sharp, thresholds = posterior.has_sharpness, posterior.has_thresholds
-    design = posterior.argument_matrix
+    design, none = posterior.argument_matrix, np.empty(0)
     empty = np.empty((0, len(design)))
+    sharpness: tuple[Floats, ...] = (empty, none, none)
+    threshold, cross = sharpness, none
+    relative, terms = posterior.design.relative, posterior.design
+    if posterior.has_sharpness:
+        parts = rows.sharpness, hessian.sharpness_sharpness, -by.log_sharpness[:, 0]
+        sharpness = tuple(relative(terms.sharpness, part) for part in parts)
+    if posterior.has_thresholds:
+        parts = rows.tie.sum(axis=0), expected.sum(axis=(0, 1)), -by_log_tie.sum(axis=0)
+        threshold = tuple(relative(terms.thresholds, part) for part in parts)
+    if posterior.has_sharpness and posterior.has_thresholds:
+        cross = relative(terms.sharpness, (hessian.sharpness_tie * tie).sum(axis=0))
+        cross = relative(terms.thresholds, cross)
     return ArrowheadHessian(
-        core,
-        design,
-        rows.sharpness if sharp else empty,
-        rows.tie.sum(axis=0) if thresholds else empty,
-        hessian.sharpness_sharpness if sharp else np.empty(0),
-        expected.sum(axis=(0, 1)) if thresholds else np.empty(0),
-        (hessian.sharpness_tie * tie).sum(axis=0) if sharp and thresholds else np.empty(0),
-        -by.log_sharpness[:, 0] if sharp else np.empty(0),
-        -by_log_tie.sum(axis=0) if thresholds else np.empty(0),
-    )
+        core, design, sharpness[0], threshold[0], sharpness[1], threshold[1], cross,
+        sharpness[2], threshold[2],
+    )  # fmt: skip
 
 
 def _by_log_thresholds(tie_tie: Floats, tie: Floats, by_log_tie: Floats) -> tuple[Floats, Floats]:
@@ -175,23 +184,31 @@ def _rows(
     """
     matrices, steps = posterior.matrices, [step for step, _ in posterior.inferred_ties]
 
-    def with_arguments(quality: Floats, shift: Floats, log_tie: Floats) -> Floats:
+    def with_arguments(
+        quality: Floats, shift: Floats, log_tie: Floats, facts: Floats | None
+    ) -> Floats:
         by_t = (log_tie_by_t[:, None] * log_tie[steps]).T
-        return np.concatenate([quality, shift[:, None] * matrices.shift, by_t], axis=1)
+        advantages = shift[:, None] * matrices.shift if facts is None else facts
+        return np.concatenate([quality, advantages, by_t], axis=1)
 
     shift = np.empty((0, 0))
     if matrices.shift.shape[1]:
-        shift = with_arguments(hessian.shift, hessian.shift_shift, hessian.shift_tie * tie)
+        shift = with_arguments(hessian.shift, hessian.shift_shift, hessian.shift_tie * tie, None)
+    facts = hessian.facts
     thresholds = [
-        with_arguments(quality * own[:, None], by_shift * own, log_tie)
-        for quality, own, by_shift, log_tie in zip(
-            hessian.tie, tie, hessian.shift_tie, by_log, strict=True
+        with_arguments(
+            hessian.tie[k] * own[:, None], hessian.shift_tie[k] * own, by_log[k],
+            None if facts is None else facts.tie[k] * own[:, None],
         )
-    ]
+        for k, own in enumerate(tie)
+    ]  # fmt: skip
     return hessian._replace(
         shift=shift,
         sharpness=with_arguments(
-            hessian.sharpness, hessian.shift_sharpness, hessian.sharpness_tie * tie
+            hessian.sharpness,
+            hessian.shift_sharpness,
+            hessian.sharpness_tie * tie,
+            None if facts is None else facts.sharpness,
         ),
         tie=np.stack(thresholds),
     )
@@ -207,9 +224,13 @@ def _core(
     design, items = posterior.argument_matrix, posterior.offsets[len(posterior.item_layers)]
     out = np.empty((design.shape[1], design.shape[1]))
     out[:items, :items] = _items(posterior, hessian.laplacians)
+    advantages = slice(items, posterior.offsets[-1])
     if len(rows.shift):
-        advantages = slice(items, posterior.offsets[-1])
         out[advantages] = posterior.matrices.shift.T @ rows.shift @ design
+        out[:, advantages] = out[advantages].T
+    if (facts := hessian.facts) is not None:
+        with_ties = np.zeros((len(facts.facts), len(log_tie_by_t)))  # they follow, below
+        out[advantages] = np.concatenate([facts.quality, facts.facts, with_ties], 1) @ design
         out[:, advantages] = out[advantages].T
     for k, (step, _) in enumerate(posterior.inferred_ties):
         last = posterior.offsets[-1] + k

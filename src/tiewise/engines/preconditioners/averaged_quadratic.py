@@ -259,9 +259,7 @@ def expand(
     model, t = posterior.model, centre.unconstrained_tie
     if gap_sd is None:
         gap_sd = np.zeros(len(model.counts.first))
-    by_quality, by_tie, hessian = model.likelihood.averaged_derivatives(
-        centre.quality, centre.tie, gap_sd
-    )
+    by_quality, by_tie, hessian = model.averaged_derivatives(centre.quality, centre.tie, gap_sd)
     slope, cross, own = 0.0, np.zeros(model.size), 1.0
     if posterior.tie_prior is not None:
         slope, cross, own = posterior.tie_derivatives(t, by_tie, hessian)
@@ -280,6 +278,21 @@ def expand(
     linear -= by_z * (slope / own)
     line = TieLine(posterior.tie_prior, centre.tie, t + slope / own, by_z / own, own**-0.5, z)
     return QuadraticLikelihood(model, matrix, linear, line)
+
+
+def first_gap_sd(posterior: ConditionalPosterior, mode: ConditionalMode) -> Floats:
+    """Standard deviation of every row's gap at a mode: by Newton's last factor if it is kept."""
+    from scipy.linalg import solve_triangular
+
+    model = posterior.model
+    if mode.factor is None:
+        centre = Centre.of(mode)
+        return expand(posterior, centre).gap_sd(centre)
+    lower = np.asarray(mode.factor[0], np.float32 if model.size >= SINGLE_PRECISION_SIZE else float)
+    right = np.zeros((len(lower), model.size), lower.dtype, order="F")
+    right[: posterior.rank] = np.eye(model.size) if posterior.factor is None else posterior.factor.T
+    root = solve_triangular(lower, right, lower=True, overwrite_b=True, check_finite=False)
+    return gap_sd(root, model.counts.first, model.counts.second)
 
 
 def average(

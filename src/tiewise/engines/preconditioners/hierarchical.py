@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.engines.preconditioners.newton import initial_threshold, unconstrained_thresholds
+from tiewise.model.anchors.common import CommonAnchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
 from tiewise.model.map_priors import Mixture, log_share_prior, share_of
@@ -110,12 +111,14 @@ class DesignMatrices(NamedTuple):
     """From coordinates to the arguments of the likelihood.
 
     `items` has a matrix for each layer of items, to effects of items; `shift` is one matrix, from
-    advantages to the shift of each stratum, and `ties` one to unconstrained thresholds.
+    advantages to the shift of each stratum, or `facts` one from them to the coefficients of facts,
+    and `ties` one to unconstrained thresholds.
     """
 
     items: list[Floats]
     shift: Floats
     ties: Floats
+    facts: Floats
 
 
 class CoordinateBlocks(NamedTuple):
@@ -132,15 +135,19 @@ class HierarchicalPosterior:
 
     def __init__(self, model: BradleyTerry) -> None:
         self.model, self.design = model, model.design
-        self.likelihood = self.design.likelihood
+        self.likelihood, anchors = self.design.likelihood, model.anchor_factor
+        groups = self.likelihood.groups
+        self.anchors = None if anchors is None else CommonAnchors(anchors, groups)
         self.core, self.judges = core_layers(model), judge_layers(model)
         self.tie_priors = unconstrained_thresholds(model)
         self.item_layers = [layer for layer in self.core if layer.basis is not None]
         # Strata that are pooled have one shift, one sharpness and one threshold.
         shift = self.design.advantage_values if self.likelihood.stratified else np.zeros((1, 0))
+        facts = 0 if self.design.facts is None else len(self.design.advantages)
         self.matrices = DesignMatrices(
-            [layer.matrix for layer in self.item_layers], shift, np.eye(len(self.inferred_ties))
-        )
+            [layer.matrix for layer in self.item_layers], shift, np.eye(len(self.inferred_ties)),
+            np.eye(facts),
+        )  # fmt: skip
         sizes = [layer.size for layer in self.core]
         self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         self.mixed = model.mixture is not None
@@ -271,12 +278,16 @@ class HierarchicalPosterior:
         t = matrices.ties @ blocks.unconstrained_tie
         tie = np.repeat(self.ties(t, chains), strata, axis=0)
         if self.has_thresholds:
-            tie = tie * np.tile(np.exp(blocks.threshold), (self.likelihood.levels, 1))
+            own = self.design.relative(self.design.thresholds, blocks.threshold)
+            tie = tie * np.tile(np.exp(own), (self.likelihood.levels, 1))
         return LikelihoodArguments(
             self.qualities(matrices, blocks.core),
-            matrices.shift @ advantage if len(advantage) else zeros,
-            blocks.sharpness if self.has_sharpness else zeros,
+            matrices.shift @ advantage if matrices.shift.shape[1] else zeros,
+            self.design.relative(self.design.sharpness, blocks.sharpness)
+            if self.has_sharpness
+            else zeros,
             tie,
+            matrices.facts @ advantage if len(matrices.facts) else np.empty((0, chains)),
         )
 
     @cached_property
@@ -303,14 +314,23 @@ class HierarchicalPosterior:
             total = total + (prior.log_density(at.tie) + at.log_jacobian)
         return total
 
+    def log_likelihood(self, arguments: LikelihoodArguments) -> Floats:
+        """Log likelihood of answers and, where there are any, of anchors."""
+        own = self.likelihood.log_likelihood(arguments)
+        return own if self.anchors is None else own + self.anchors.log_density(arguments.quality)
+
     def gradient(
         self, matrices: DesignMatrices, arguments: LikelihoodArguments, t: Floats
     ) -> CoordinateBlocks:
         """Derivatives of log likelihood and of thresholds' priors by coordinates; t are theirs."""
         by = self.likelihood.gradient(arguments)
+        if self.anchors is not None:
+            self.anchors.add_gradient(arguments.quality, by.quality)
         core = [self.pullback(matrices, by.quality)]
         if matrices.shift.shape[1]:
             core.append(matrices.shift.T @ by.shift)
+        if len(matrices.facts):
+            core.append(matrices.facts.T @ by.facts)
         by_log_tie = by.tie * arguments.tie
         levels, strata = self.likelihood.levels, self.likelihood.strata
         by_log_step = by_log_tie.reshape(levels, strata, -1)
@@ -322,12 +342,13 @@ class HierarchicalPosterior:
                 self.inferred_ties, self.constrain_ties(matrices.ties @ t), strict=True
             )
         ]  # fmt: skip
-        return CoordinateBlocks(
-            np.concatenate(core),
-            matrices.ties.T @ np.concatenate([empty, *by_t]),
-            by.log_sharpness if self.has_sharpness else empty,
-            by_log_step.sum(axis=0) if self.has_thresholds else empty,
-        )
+        sharpness, threshold, relative = empty, empty, self.design.relative
+        if self.has_sharpness:
+            sharpness = relative(self.design.sharpness, by.log_sharpness)
+        if self.has_thresholds:
+            threshold = relative(self.design.thresholds, by_log_step.sum(axis=0))
+        by_ties = matrices.ties.T @ np.concatenate([empty, *by_t])
+        return CoordinateBlocks(np.concatenate(core), by_ties, sharpness, threshold)
 
 
 def core_layers(model: BradleyTerry) -> list[Layer]:

@@ -62,9 +62,7 @@ class ModeFinder:
         """Log density conditional on scales, without the part that depends on scales alone."""
         posterior, blocks = self.posterior, self.posterior.split(point)
         with np.errstate(all="ignore"):
-            total = posterior.likelihood.log_likelihood(
-                posterior.arguments(posterior.matrices, blocks)
-            )
+            total = posterior.log_likelihood(posterior.arguments(posterior.matrices, blocks))
             total = total + posterior.tie_log_prior(blocks.unconstrained_tie)
             for precision, own in self._precisions(log_scales):
                 total = total - precision * float(point[own] @ point[own]) / 2

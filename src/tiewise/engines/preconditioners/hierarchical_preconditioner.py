@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tiewise.engines.preconditioners.arrowhead import judge_precisions
 from tiewise.engines.preconditioners.hierarchical import DesignMatrices, HierarchicalPosterior
 from tiewise.engines.preconditioners.hierarchical_marginal import ScaleMarginal, fit_scale_marginal
+from tiewise.engines.preconditioners.newton import near_the_mean
 from tiewise.engines.preconditioners.plain import diagonalise
 from tiewise.engines.preconditioners.plain_kernels import (
     log_prior_and_jacobian,
@@ -114,11 +115,12 @@ class HierarchicalParameters(NamedTuple):
     shift: Floats
     sharpness: Floats
     tie: Floats
+    facts: Floats
 
     @property
     def arguments(self) -> LikelihoodArguments:
         """The arguments of the likelihood."""
-        return LikelihoodArguments(self.quality, self.shift, self.sharpness, self.tie)
+        return LikelihoodArguments(self.quality, self.shift, self.sharpness, self.tie, self.facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +176,7 @@ class HierarchicalPreconditioner:
         posterior, log_scales = self.posterior, parameters.log_scales
         x, sd = parameters.x, parameters.sd
         with np.errstate(all="ignore"):
-            total = posterior.likelihood.log_likelihood(parameters.arguments)
+            total = posterior.log_likelihood(parameters.arguments)
             total = total + posterior.tie_log_prior(self.unconstrained_ties(x))
             for own in self.conditionals:
                 rows, precision = own.x_rows, own.prior_precision(log_scales)
@@ -227,7 +229,8 @@ class HierarchicalPreconditioner:
 
 def build_hierarchical_preconditioner(model: BradleyTerry) -> HierarchicalPreconditioner:
     """The preconditioner of a model with terms."""
-    posterior = HierarchicalPosterior(model)
+    near = near_the_mean(model)
+    posterior = HierarchicalPosterior(near)
     marginal = fit_scale_marginal(posterior)
     precisions = np.exp(-2 * marginal.mode.log_scales)
     hessian = marginal.hessian.eliminate_judges(*judge_precisions(posterior, precisions))
@@ -250,16 +253,18 @@ def build_hierarchical_preconditioner(model: BradleyTerry) -> HierarchicalPrecon
         posterior, names, eigenvalues, crosses, modes, precisions, hessian.sharpness_threshold,
         _rotate(hessian.design, rotations, slices),
     )  # fmt: skip
-    single = posterior.likelihood.stratified and len(posterior.likelihood.first) >= (
-        SINGLE_PRECISION_ROWS
-    )
+    looped = posterior.likelihood.stratified or posterior.design.facts is not None
+    single = looped and len(posterior.likelihood.first) >= SINGLE_PRECISION_ROWS
     if single:
         conditionals = [
             replace(layer, cross_single=layer.cross.astype(np.float32)) for layer in conditionals
         ]
     whole, matrices = np.concatenate(modes), _rotated_matrices(posterior, rotations)
+    rank = sum(len(own.eigenvalues) for own in conditionals if own.name not in SMALL)
+    if near is not model:
+        posterior = HierarchicalPosterior(model)
     return HierarchicalPreconditioner(
-        posterior, conditionals, rotations, matrices, whole, _rank(conditionals),
+        posterior, conditionals, rotations, matrices, whole, rank,
         len(whole) + len(marginal.mean), marginal, single=single,
     )  # fmt: skip
 
@@ -308,9 +313,13 @@ def _rotated_matrices(posterior: HierarchicalPosterior, rotations: list[Floats])
     pairs = zip(matrices.items, rotations, strict=False)
     items = [matrix @ rotation for matrix, rotation in pairs]
     ordered = len(posterior.core) > len(items)
-    shift = matrices.shift @ rotations[len(items)] if ordered else matrices.shift
+    shift, facts = matrices.shift, matrices.facts
+    if ordered and len(facts):
+        facts = rotations[len(items)]
+    elif ordered:
+        shift = shift @ rotations[len(items)]
     ties = rotations[-1] if posterior.inferred_ties else matrices.ties
-    return DesignMatrices(items, shift, ties)
+    return DesignMatrices(items, shift, ties, facts)
 
 
 def _conditionals(
@@ -345,11 +354,6 @@ def _conditionals(
         conditionals.append(layer)
         start = x_rows.stop
     return conditionals
-
-
-def _rank(conditionals: list[LayerConditional]) -> int:
-    """Number of coordinates of layers that are not small."""
-    return sum(len(layer.eigenvalues) for layer in conditionals if layer.name not in SMALL)
 
 
 def _named_draws(
@@ -387,15 +391,18 @@ def _named_draws(
             yield "coefficient_sd", scale["coefficient"]
         yield "explained", explained / (explained + (quality - known).var(axis=0))
     if design.order is not None:
-        yield "order", rotations[index["order"]] @ x[rows[index["order"]]]
+        order = rotations[index["order"]] @ x[rows[index["order"]]]
+        yield "order", order if design.facts is None else design.facts.per_unit(order)
     if design.groups is not None:
         yield "contrast", groups - quality
         yield "contrast_variance", scale["contrast"] ** 2
     if design.sharpness is not None:
         yield "sharpness", np.exp(parameters.sharpness)
-        yield "sharpness_sd", scale["sharpness"]
+        if design.sharpness.reference is None:
+            yield "sharpness_sd", scale["sharpness"]
     if design.thresholds is not None:
         # Of δ, or where ties were not offered of the first step.
         strata, skip = posterior.likelihood.strata, posterior.model.fixed_tie == 0
         yield "threshold", parameters.tie[skip * strata : (1 + skip) * strata]
-        yield "threshold_sd", scale["threshold"]
+        if design.thresholds.reference is None:
+            yield "threshold_sd", scale["threshold"]

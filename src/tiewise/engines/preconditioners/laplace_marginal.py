@@ -37,11 +37,16 @@ class LaplaceMarginal:
 
 
 def fit_laplace_marginal(
-    posterior: ConditionalPosterior, start: ConditionalMode | None = None, *, rough: bool = False
+    posterior: ConditionalPosterior,
+    start: ConditionalMode | None = None,
+    *,
+    rough: bool = False,
+    width: bool = True,
 ) -> LaplaceMarginal:
     """Maximum and width of the Laplace marginal of log α; each mode starts from the nearest.
 
-    `rough` is for whoever needs no more than a start: a bracket, and the best mode in it.
+    `rough` is for whoever needs no more than a start: a bracket, and the best mode in it. Without
+    `width` the standard deviation is only about right where there are many directions.
     """
     fixed = posterior.model.fixed_variance
     if fixed is not None:
@@ -83,6 +88,8 @@ def fit_laplace_marginal(
             break
         evaluate(centre)
         best = max(modes, key=lambda m: m.log_marginal)
+    if many and not width:
+        return LaplaceMarginal(best, best.log_alpha, sd)
     around = (-1.25, 1.25) if many else (-2.5, -1.25, 1.25, 2.5)
     sides = [best.log_alpha + step * sd for step in around]
     sides = [a for a in sides if min(abs(m.log_alpha - a) for m in modes) > 0.5 * sd]

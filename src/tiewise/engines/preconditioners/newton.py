@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import PlainHessian
+from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
@@ -143,7 +144,7 @@ class ConditionalPosterior:
     """
 
     def __init__(self, model: BradleyTerry, precision: Floats | None = None) -> None:
-        self.model = model
+        self.model = model = near_the_mean(model)
         # None stands for the identity, which is the precision of y = F⁻¹λ.
         self.precision = model.precision if precision is None else precision
         self.factor = None if self.precision is not None else model.factor
@@ -252,6 +253,28 @@ class ConditionalPosterior:
             marginal += float(self.model.variance.log_density(np.array([log_alpha]))[0])
         t = float(point[-1]) if self.tie_prior is not None else 0.0
         return ConditionalMode(log_alpha, point, quality, tie, t, marginal, factor)
+
+
+def near_the_mean(model: BradleyTerry) -> BradleyTerry:
+    """The model, or where the slope of its anchors is learned one whose mode is near the mean.
+
+    The number of directions that anchors fix is about the sum of their shares in what is known of
+    their qualities, at the mode of the answers alone, whatever terms and grades there are.
+    """
+    anchors = model.anchors
+    if anchors is None or not anchors.is_slope_learned or model.anchor_factor is None:
+        return model
+    counts = model.counts.ungraded().pooled()
+    answers = BradleyTerry(counts, Independent(model.items), variance=Fixed(1.0), tie=model.tie)
+    mode = ConditionalPosterior(answers).mode(0.0, tolerance=ROUGH_TOLERANCE)
+    rows = answers.negative_hessian(mode.quality, mode.tie)
+    known = 1.0 + np.bincount(rows.first, rows.weight, model.size)
+    known += np.bincount(rows.second, rows.weight, model.size)
+    own = model.anchor_factor.curvature(mode.quality).diagonal(model.size)
+    out = replace(model)
+    directions = float((own / (own + known)).sum())
+    out.__dict__["anchor_factor"] = model.anchor_factor.averaged(directions)
+    return out
 
 
 def tie_derivatives(

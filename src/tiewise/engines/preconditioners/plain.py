@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tiewise.engines.preconditioners.averaged_quadratic import (
     Centre,
     QuadraticLikelihood,
-    average,
     expand,
+    first_gap_sd,
 )
 from tiewise.engines.preconditioners.fused_kernels import (
     FusedPlain,
@@ -31,7 +31,11 @@ from tiewise.engines.preconditioners.fused_kernels import (
     tie_slope,
     variance_slope,
 )
-from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal, fit_laplace_marginal
+from tiewise.engines.preconditioners.laplace_marginal import (
+    MANY_DIRECTIONS,
+    LaplaceMarginal,
+    fit_laplace_marginal,
+)
 from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.engines.preconditioners.plain_kernels import (
     log_prior_and_jacobian,
@@ -208,10 +212,10 @@ class PlainPreconditioner:
 
     @cached_property
     def fused(self) -> FusedTrajectories | None:
-        """Trajectories in one compiled loop; None for priors that it does not know."""
+        """Trajectories in one compiled loop; None for priors that it does not know, and anchors."""
         own_tie = None if self.tie_prior is None else self.tie_prior.prior
         slopes = variance_slope(self.variance_prior), tie_slope(own_tie)
-        if slopes[0] is None or slopes[1] is None:
+        if slopes[0] is None or slopes[1] is None or self.model.anchors is not None:
             return None
         prior, fixed, pairs = self.tie_prior, self.model.fixed_tie, self.model.likelihood
         _, _, *kick_successes = pairs.pairs if self.basis_single is None else pairs.single_pairs
@@ -240,9 +244,10 @@ def build_preconditioner(
     Without rounds of averaging its centre is the mode.
     """
     posterior = ConditionalPosterior(model)
-    marginal = fit_laplace_marginal(posterior, None if start is None else start.mode)
+    mode = None if start is None else start.mode
+    marginal = fit_laplace_marginal(posterior, mode, width=rounds == 0)
     rounds = 0 if marginal.at_edge else rounds
-    quadratic, log_alpha = _average_quadratic(posterior, marginal, rounds)
+    quadratic, log_alpha, sd = _average_quadratic(posterior, marginal, rounds)
     tie = quadratic.tie
     eigenvalues, rotation = diagonalise(quadratic.hessian)
     factor = quadratic.basis
@@ -253,7 +258,7 @@ def build_preconditioner(
         eigenvalues=eigenvalues, precision_mean=rotation.T @ quadratic.linear,
         mode=rotation.T @ tie.z, tie_mode=tie.mean, tie_coefficients=rotation.T @ tie.coefficients,
         tie_sd=tie.sd, log_alpha_mean=marginal.mean + log_alpha - marginal.mode.log_alpha,
-        log_alpha_sd=marginal.sd, tie_prior=posterior.tie_prior,
+        log_alpha_sd=sd, tie_prior=posterior.tie_prior,
         variance_prior=None if isinstance(variance, Fixed) else variance,
         warm_start=replace(marginal, mode=replace(marginal.mode, factor=None)),
     )  # fmt: skip
@@ -261,20 +266,25 @@ def build_preconditioner(
 
 def _average_quadratic(
     posterior: ConditionalPosterior, marginal: LaplaceMarginal, rounds: int
-) -> tuple[QuadraticLikelihood, float]:
-    """The quadratic averaged around a centre that starts at the mode, and log α there."""
-    centre = Centre.of(marginal.mode)
-    quadratic = expand(posterior, centre)
+) -> tuple[QuadraticLikelihood, float, float]:
+    """The quadratic averaged around a centre that starts at the mode, log α there, and its sd."""
+    centre, sd = Centre.of(marginal.mode), marginal.sd
+    if not rounds:
+        return expand(posterior, centre), centre.log_alpha, sd
+    gaps = first_gap_sd(posterior, marginal.mode)
     for _ in range(rounds):
         before = centre.quality
-        quadratic, centre = average(posterior, quadratic, centre, times=1)
-        scale = quadratic.scale(0.0, centre.log_alpha, marginal.sd)
+        quadratic = expand(posterior, centre, gaps)
+        scale = quadratic.scale(0.0, centre.log_alpha, sd)
         move = scale.log_alpha - centre.log_alpha
         centre = quadratic.centre(scale.log_alpha)
-        moved = 0.0 if marginal.sd > WIDE else quadratic.distance(before, centre)
-        if abs(move) < 0.1 * marginal.sd and moved < CLOSE:
+        moved = 0.0 if sd > WIDE else quadratic.distance(before, centre)
+        if posterior.rank >= MANY_DIRECTIONS:
+            sd = scale.sd
+        if abs(move) < 0.1 * sd and moved < CLOSE:
             break
-    return quadratic, centre.log_alpha
+        gaps = quadratic.gap_sd(centre)
+    return quadratic, centre.log_alpha, sd
 
 
 def diagonalise(matrix: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ quadratic. Variances of gaps are those of a tree, traces are estimated from a fe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from tiewise.engines.preconditioners.newton import (
 from tiewise.engines.sparse.conjugate_gradients import conjugate_gradients
 from tiewise.engines.sparse.kernels import local_gap_sd, neighbour_sums
 from tiewise.engines.sparse.precision import SparsePrecision
+from tiewise.model.anchors.precision import AnchorCurvature
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.kernels import laplacian_product
 from tiewise.model.likelihood import Likelihood, PlainHessian
@@ -59,8 +60,9 @@ class ScaleStep(NamedTuple):
 class SparseQuadratic:
     """The log posterior at a centre, as a quadratic, threshold eliminated.
 
-    Its precision is A = H − ccᵀ/h + α⁻² Q, H the Laplacian of `hessian`, c the `cross` derivatives
-    with the threshold and h its `own`. `slope` and `tie_slope` are its slopes.
+    Its precision is A = H − ccᵀ/h + α⁻² Q, H the Laplacian of `hessian` and, where there are any,
+    of `anchors`, c the `cross` derivatives with the threshold and h its `own`. `slope` and
+    `tie_slope` are its slopes.
     """
 
     centre: SparseCentre
@@ -70,19 +72,26 @@ class SparseQuadratic:
     tie_slope: float
     cross: Floats
     own: float
+    anchors: AnchorCurvature | None = None
 
     @property
     def prior_precision(self) -> float:
         """α⁻² at the centre."""
         return float(np.exp(-2 * self.centre.log_alpha))
 
+    @property
+    def without_anchors(self) -> SparseQuadratic:
+        """What comparisons and the prior alone say."""
+        return replace(self, anchors=None)
+
     @cached_property
     def curvature(self) -> Floats:
         """The diagonal of H − ccᵀ/h."""
         rows, size = self.hessian, self.precision.size
-        out = np.bincount(rows.first, rows.weight, size) + np.bincount(
-            rows.second, rows.weight, size
-        )
+        ends = (np.bincount(end, rows.weight, size) for end in (rows.first, rows.second))
+        out: Floats = np.add(*ends, dtype=np.float64)
+        if self.anchors is not None:
+            out += self.anchors.diagonal(size)
         return np.maximum(out - self.cross**2 / self.own, 0.0)
 
     @property
@@ -91,11 +100,25 @@ class SparseQuadratic:
         out: Floats = self.curvature + self.prior_precision * self.precision.diagonal
         return out
 
+    @property
+    def anchored_directions(self) -> float:
+        """About how many directions anchors fix: the sum of their shares in what is known."""
+        if self.anchors is None:
+            return 0.0
+        return float((self.anchors.diagonal(self.precision.size) / self.diagonal).sum())
+
+    def curvature_product(self, x: Floats) -> Floats:
+        """(H − ccᵀ/h) x of a matrix (items, columns)."""
+        rows = self.hessian
+        out = laplacian_product(rows.first, rows.second, rows.weight, np.ascontiguousarray(x))
+        out -= np.multiply.outer(self.cross / self.own, self.cross @ x)
+        if self.anchors is not None:
+            self.anchors.add_product(x, out)
+        return out
+
     def product(self, x: Floats) -> Floats:
         """A x of a matrix (items, columns)."""
-        rows = self.hessian
-        out = laplacian_product(rows.first, rows.second, rows.weight, x)
-        out -= np.multiply.outer(self.cross / self.own, self.cross @ x)
+        out = self.curvature_product(x)
         out += self.prior_precision * self.precision.product(x)
         return out
 
@@ -119,10 +142,12 @@ def expand_sparse(
     precision: SparsePrecision,
     centre: SparseCentre,
     gap_sd: Floats,
+    anchored_directions: float = 0.0,
 ) -> SparseQuadratic:
     """The quadratic around a centre, averaged over gaps with these standard deviations.
 
-    The prior's level gets the width of an item's, which conditions the quadratic.
+    Anchors fix about so many directions, as far as is known. The prior's level gets the width of
+    an item's, which conditions the quadratic.
     """
     tie_prior, t = unconstrained_tie(model), centre.unconstrained_tie
     tie = _tie_at(model, tie_prior, t)
@@ -136,7 +161,12 @@ def expand_sparse(
     total = 2 * hessian.weight.sum() / prior_precision + float(precision.diagonal.sum())
     precision = precision.with_level(total)
     slope = slope - prior_precision * precision.product(centre.quality[:, None])[:, 0]
-    return SparseQuadratic(centre, precision, hessian, slope, tie_slope, cross, own)
+    anchors, curvature = model.anchor_factor, None
+    if anchors is not None:
+        anchors = anchors.averaged(anchored_directions)
+        curvature = anchors.curvature(centre.quality)
+        anchors.add_gradient(centre.quality[:, None], slope[:, None])
+    return SparseQuadratic(centre, precision, hessian, slope, tie_slope, cross, own, curvature)
 
 
 def _tie_at(model: BradleyTerry, prior: UnconstrainedTie | None, t: float) -> float:
@@ -155,17 +185,32 @@ def find_centre(
 ) -> tuple[SparseQuadratic, ScaleStep]:
     """The quadratic around the variational mean, and the marginal of log α there."""
     probes = _probes(model.size)
+    if start is None and (answers := answers_first(model)) is not None:
+        start = find_centre(answers, likelihood, precision)[0].centre
     centre = _start(model) if start is None else start
-    gap_sd = np.zeros(len(likelihood.first))
+    gap_sd, directions = np.zeros(len(likelihood.first)), 0.0
+    if model.anchors is not None:
+        first_look = expand_sparse(model, likelihood, precision, centre, gap_sd)
+        directions = first_look.anchored_directions
     for _ in range(MOST_ROUNDS):
-        quadratic = expand_sparse(model, likelihood, precision, centre, gap_sd)
+        quadratic = expand_sparse(model, likelihood, precision, centre, gap_sd, directions)
         centre, move = _round(model, quadratic, probes)
         first, gap_sd = not gap_sd.any(), quadratic.gap_sd()
+        directions = quadratic.anchored_directions
         if move < CLOSE and not first:
             break
-    quadratic = expand_sparse(model, likelihood, precision, centre, gap_sd)
+    quadratic = expand_sparse(model, likelihood, precision, centre, gap_sd, directions)
     scale = _scale_step(model, quadratic, centre.quality, probes, tolerance=1e-6)
     return quadratic, scale
+
+
+def answers_first(model: BradleyTerry) -> BradleyTerry | None:
+    """The model without anchors, where it has to be known first how far apart these are in logits.
+
+    From equal qualities a slope that is learned would run away from them. None elsewhere.
+    """
+    learned = model.anchors is not None and model.anchors.is_slope_learned
+    return replace(model, anchors=None) if learned else None
 
 
 def _start(model: BradleyTerry) -> SparseCentre:

@@ -22,15 +22,16 @@ from tiewise.engines.sparse.centre import (
     ROUGH_TOLERANCE,
     SparseCentre,
     SparseQuadratic,
+    answers_first,
     expand_sparse,
 )
 from tiewise.engines.sparse.conjugate_gradients import conjugate_gradients
+from tiewise.engines.sparse.network_anchors import AnchorWhitening, anchor_whitening
 from tiewise.engines.sparse.network_layers import Layers, NetworkScale, whiten, whitening
 from tiewise.engines.sparse.precision import SparsePrecision
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.kernels import laplacian_product
 from tiewise.model.likelihood import Likelihood
-from tiewise.model.map_priors import GraphExponential, Network
+from tiewise.model.map_priors import Network
 from tiewise.model.scalar_priors import Fixed
 
 Floats = NDArray[np.float64]
@@ -56,40 +57,43 @@ class NetworkQuadratic:
 
     likelihood: SparseQuadratic
     layers: Layers
-
-    def curvature_product(self, x: Floats) -> Floats:
-        """(H − ccᵀ/h) x of a matrix (items, columns)."""
-        own, rows = self.likelihood, self.likelihood.hessian
-        out = laplacian_product(rows.first, rows.second, rows.weight, np.ascontiguousarray(x))
-        out -= np.multiply.outer(own.cross / own.own, own.cross @ x)
-        return out
+    anchors: AnchorWhitening | None = None
 
     @cached_property
     def linear(self) -> Floats:
         """k (items)."""
         own = self.likelihood
         slope = own.slope - own.cross * (own.tie_slope / own.own)
-        return self.curvature_product(own.centre.quality[:, None])[:, 0] + slope
+        return own.curvature_product(own.centre.quality[:, None])[:, 0] + slope
 
     @cached_property
     def whitening(self) -> Floats:
-        """The whitening at this scale."""
-        curvature = float(self.likelihood.curvature.mean())
+        """The whitening at this scale, anchors left out."""
+        curvature = float(self.likelihood.without_anchors.curvature.mean())
         return whitening(self.layers.exponential, self.layers.scale, curvature)
 
     def product(self, layers: Floats) -> Floats:
         """(I + BᵀHB) η."""
         quality = self.layers.qualities(layers)
-        return layers + self.layers.transposed(self.curvature_product(quality))
+        return layers + self.layers.transposed(self.likelihood.curvature_product(quality))
 
     def solve(self, right: Floats, tolerance: float) -> Floats:
         """(I + BᵀHB)⁻¹ of stacked layers, preconditioned by the whitening."""
-        exponential, series = self.layers.exponential, self.whitening
 
         def inverse(x: Floats) -> Floats:
-            return whiten(exponential, series, whiten(exponential, series, x))
+            return self.whitened(self.whitened_transposed(x))
 
         return conjugate_gradients(self.product, inverse, right, tolerance=tolerance)
+
+    def whitened(self, q: Floats) -> Floats:
+        """The whitening, with that of anchors, times stacked layers."""
+        own = q if self.anchors is None else self.anchors.product(q)
+        return whiten(self.layers.exponential, self.whitening, own)
+
+    def whitened_transposed(self, layers: Floats) -> Floats:
+        """Its transpose."""
+        own = whiten(self.layers.exponential, self.whitening, layers)
+        return own if self.anchors is None else self.anchors.product(own)
 
     def at(self, scale: NetworkScale) -> NetworkQuadratic:
         """The same at another scale."""
@@ -101,9 +105,9 @@ class NetworkQuadratic:
         solved = self.solve(right, tolerance)
         mean, number = solved[:, :1], signs.shape[1]
         quality = self.layers.qualities(mean)
-        rest = (self.linear[:, None] - self.curvature_product(quality))[:, 0]
+        rest = (self.linear[:, None] - self.likelihood.curvature_product(quality))[:, 0]
         by_tau = self.layers.qualities_by_tau(solved)
-        image = self.curvature_product(self.layers.qualities(signs))
+        image = self.likelihood.curvature_product(self.layers.qualities(signs))
         traces = [
             len(mean) - float((signs * solved[:, 1:]).sum()) / number,
             float((image * by_tau[:, 1:]).sum()) / number,
@@ -144,59 +148,70 @@ class NetworkCentre(NamedTuple):
 
     def whitened(self, q: Floats) -> Floats:
         """Layers less their mean, from their coordinates."""
-        own, series = self.quadratic, self.quadratic.whitening
-        return whiten(own.layers.exponential, series, self._stretched(q))
+        return self.quadratic.whitened(self._stretched(q))
 
     def whitened_transposed(self, layers: Floats) -> Floats:
         """The transpose: slopes by coordinates, from those by layers."""
-        own, series = self.quadratic, self.quadratic.whitening
-        return self._stretched(whiten(own.layers.exponential, series, layers))
+        return self._stretched(self.quadratic.whitened_transposed(layers))
 
     def _stretched(self, q: Floats) -> Floats:
         return q + np.multiply.outer((self.stretch - 1) * self.widest, self.widest @ q)
 
 
+class _Point(NamedTuple):
+    """Where the likelihood is expanded: qualities, threshold, scale, and sd of every row's gap."""
+
+    quality: Floats
+    t: float
+    scale: NetworkScale
+    gap_sd: Floats
+    anchored_directions: float = 0.0
+
+
 def find_network_centre(model: BradleyTerry, likelihood: Likelihood) -> NetworkCentre:
     """The variational centre of a model with a network prior."""
-    assert isinstance(model.prior, Network)
-    exponential, signs = model.prior.exponential, _signs(2 * model.size)
-    scale, tie_prior = _first_scale(model), unconstrained_tie(model)
+    signs, tie_prior = _signs(2 * model.size), unconstrained_tie(model)
     t = 0.0 if tie_prior is None else initial_threshold(tie_prior)
-    quality, gap_sd = np.zeros(model.size), np.zeros(len(likelihood.first))
-    for _ in range(MOST_ROUNDS):
-        quadratic = _expand(model, likelihood, exponential, quality, t, scale, gap_sd)
-        at = _newton(model, quadratic, signs, 1e-2)
-        centred = quadratic.at(at.scale)
-        mean = centred.mean(signs[:, :1], ROUGH_TOLERANCE)
-        step = centred.layers.qualities(mean.layers[:, None])[:, 0] - quality
-        own = quadratic.likelihood
-        tie_step = float(np.clip((own.tie_slope - own.cross @ step) / own.own, -2.0, 2.0))
-        first, moved = (
-            not gap_sd.any(),
-            float((np.abs(step) * np.sqrt(own.curvature + np.exp(-2 * scale.log_alpha))).max()),
-        )
-        moved = max(moved, at.moved, abs(tie_step) * own.own**0.5)
-        quality, t, scale = quality + step, t + tie_step, at.scale
-        gap_sd = centred.gap_sd(np.random.default_rng(1))
-        if moved < 3 * CLOSE and not first:
-            break
-    quadratic = _expand(model, likelihood, exponential, quality, t, scale, gap_sd)
+    point = _Point(np.zeros(model.size), t, _first_scale(model), np.zeros(len(likelihood.first)))
+    if (answers := answers_first(model)) is not None:
+        point = _settled(answers, likelihood, point, signs)
+    point = _settled(model, likelihood, point, signs)
+    quadratic = expand_network(model, likelihood, *point)
     final = _newton(model, quadratic, signs, 1e-4)
     return NetworkCentre(
         quadratic, final.layers, final.layer_slopes, final.root, *_widest(quadratic)
     )
 
 
+def _settled(model: BradleyTerry, likelihood: Likelihood, point: _Point, signs: Floats) -> _Point:
+    """Where rounds from a point come to rest."""
+    for _ in range(MOST_ROUNDS):
+        quadratic = expand_network(model, likelihood, *point)
+        at = _newton(model, quadratic, signs, 1e-2)
+        centred = quadratic.at(at.scale)
+        mean = centred.mean(signs[:, :1], ROUGH_TOLERANCE)
+        step = centred.layers.qualities(mean.layers[:, None])[:, 0] - point.quality
+        own = quadratic.likelihood
+        tie_step = float(np.clip((own.tie_slope - own.cross @ step) / own.own, -2.0, 2.0))
+        sd = (own.curvature + np.exp(-2 * point.scale.log_alpha)) ** -0.5
+        moved = max(float((np.abs(step) / sd).max()), at.moved, abs(tie_step) * own.own**0.5)
+        first, gap_sd = not point.gap_sd.any(), centred.gap_sd(np.random.default_rng(1))
+        directions = own.anchored_directions
+        point = _Point(point.quality + step, point.t + tie_step, at.scale, gap_sd, directions)
+        if moved < 3 * CLOSE and not first:
+            break
+    return point
+
+
 def _widest(quadratic: NetworkQuadratic) -> tuple[Floats, float]:
     """The direction that is widest after whitening, by power iterations, and its sd."""
-    exponential, series = quadratic.layers.exponential, quadratic.whitening
     ones = np.ones((quadratic.likelihood.precision.size, 1))
-    vector = whiten(exponential, series, quadratic.layers.transposed(ones))
+    vector = quadratic.whitened_transposed(quadratic.layers.transposed(ones))
     precision = 1.0
     for _ in range(POWER_ITERATIONS):
         vector /= np.linalg.norm(vector)
-        image = whiten(exponential, series, vector)
-        image = whiten(exponential, series, quadratic.product(image))
+        image = quadratic.product(quadratic.whitened(vector))
+        image = quadratic.whitened_transposed(image)
         precision = float((vector * image).sum())
         vector = LARGEST_PRECISION * vector - image
     vector /= np.linalg.norm(vector)
@@ -221,17 +236,22 @@ def _first_scale(model: BradleyTerry) -> NetworkScale:
         return NetworkScale(log_alpha, float(np.log(share) - np.log1p(-share)))
 
 
-def _expand(
-    model: BradleyTerry, likelihood: Likelihood, exponential: GraphExponential,
-    quality: Floats, t: float, scale: NetworkScale, gap_sd: Floats,
+def expand_network(
+    model: BradleyTerry, likelihood: Likelihood, quality: Floats, t: float, scale: NetworkScale,
+    gap_sd: Floats, anchored_directions: float = 0.0,
 ) -> NetworkQuadratic:  # fmt: skip
     """The quadratic around a centre; the prior that `expand_sparse` adds is taken out."""
+    assert isinstance(model.prior, Network)
     nothing = SparsePrecision(model.size)
     centre = SparseCentre(quality, t, 0.0)
-    own = expand_sparse(model, likelihood, nothing, centre, gap_sd)
+    own = expand_sparse(model, likelihood, nothing, centre, gap_sd, anchored_directions)
     pull = own.precision.product(quality[:, None])[:, 0]
     own = replace(own, slope=own.slope + pull)
-    return NetworkQuadratic(own, Layers(exponential, scale))
+    out = NetworkQuadratic(own, Layers(model.prior.exponential, scale))
+    if own.anchors is None:
+        return out
+    known = anchor_whitening(own.anchors, out.layers, out.whitening, model.size)
+    return replace(out, anchors=known)
 
 
 class _Step(NamedTuple):

@@ -121,6 +121,8 @@ class NetworkPreconditioner:
         layers, _, quality, log_alpha, tau, t, tie = parameters
         with np.errstate(all="ignore"):
             total = self.likelihood.log_likelihood(LikelihoodArguments.plain(quality, tie))
+            if self.model.anchor_factor is not None:
+                total += self.model.anchor_factor.log_density(quality)
             total -= np.einsum("ic,ic->c", layers, layers) / 2
             if self.variance_prior is not None:
                 total += self.variance_prior.log_density(log_alpha)
@@ -140,6 +142,8 @@ class NetworkPreconditioner:
         size, centre, out = self.model.size, self.centre, np.empty((self.dimensions, len(tie)))
         by = self.likelihood.gradient(LikelihoodArguments.plain(quality, tie))
         by_quality = by.quality
+        if self.model.anchor_factor is not None:
+            self.model.anchor_factor.add_gradient(quality, by_quality)
         if self.tie_prior is not None:
             own, by_t = centre.quadratic.likelihood, self.tie_prior.slope_at(t, by.tie[0])
             out[-1] = by_t * own.own**-0.5

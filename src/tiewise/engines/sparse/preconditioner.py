@@ -23,6 +23,8 @@ from tiewise.engines.sparse.kernels import (
     transform_diagonal_gradient,
 )
 from tiewise.engines.sparse.precision import SparsePrecision, precision_of
+from tiewise.engines.sparse.wide_directions import WideDirections, wide_directions
+from tiewise.model.anchors.factor import AnchorFactor
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import Likelihood, LikelihoodArguments
 from tiewise.model.scalar_priors import Fixed, VariancePrior
@@ -48,6 +50,7 @@ class DiagonalPreconditioner:
 
     Rows of q: one per item, then log α if it is inferred, then δ if it is. Conditional on x the
     unconstrained threshold has its mean at `centre.unconstrained_tie` − `tie_coefficients`·(x − μ).
+    Anchors speak of differences, which x has, and leave few directions `wide`.
     """
 
     model: BradleyTerry
@@ -61,6 +64,8 @@ class DiagonalPreconditioner:
     log_alpha_sd: float
     tie_prior: UnconstrainedTie | None
     variance_prior: VariancePrior | None
+    anchors: AnchorFactor | None = None
+    wide: WideDirections | None = None
 
     @property
     def rank(self) -> int:
@@ -93,8 +98,9 @@ class DiagonalPreconditioner:
         if self.variance_prior is not None:
             offset += self.log_alpha_sd * q[self.rank]
         log_alpha = self.centre.log_alpha + offset
+        scaled = q if self.wide is None else self.wide.stretched(q[: self.rank])
         x, tie_shift = transform_diagonal(
-            q, self.centre.quality, self.mean_slope, self.curvature, self._diagonal, offset,
+            scaled, self.centre.quality, self.mean_slope, self.curvature, self._diagonal, offset,
             np.exp(-2 * log_alpha), self.tie_coefficients,
         )  # fmt: skip
         if self.tie_prior is None:
@@ -119,6 +125,8 @@ class DiagonalPreconditioner:
         x, log_alpha, t, tie = parameters
         with np.errstate(all="ignore"):
             total = self.likelihood.log_likelihood(LikelihoodArguments.plain(x, tie))
+            if self.anchors is not None:
+                total += self.anchors.log_density(x)
             total -= self.rank * log_alpha
             total += diagonal_log_prior_and_jacobian(
                 x, self.precision.product(x), self.curvature, self._diagonal, np.exp(-2 * log_alpha)
@@ -138,6 +146,8 @@ class DiagonalPreconditioner:
         x, log_alpha, t, tie = parameters
         out = np.empty((self.dimensions, len(tie)))
         by = self.likelihood.gradient(LikelihoodArguments.plain(x, tie))
+        if self.anchors is not None:
+            self.anchors.add_gradient(x, by.quality)
         by_t = np.zeros_like(tie)
         if self.tie_prior is not None:
             by_t = self.tie_prior.slope_at(t, by.tie[0])
@@ -150,6 +160,8 @@ class DiagonalPreconditioner:
         if self.variance_prior is not None:
             by_log_alpha += self.variance_prior.derivative(log_alpha)
             out[self.rank] = self.log_alpha_sd * by_log_alpha
+        if self.wide is not None:
+            out[: self.rank] = self.wide.stretched(out[: self.rank])
         return out
 
 
@@ -170,6 +182,7 @@ def build_diagonal_preconditioner(
         tie_coefficients=quadratic.cross / quadratic.own, tie_sd=quadratic.own**-0.5,
         log_alpha_sd=scale.sd, tie_prior=unconstrained_tie(model),
         variance_prior=None if isinstance(variance, Fixed) else variance,
+        anchors=model.anchor_factor, wide=wide_directions(quadratic),
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ SURE = 0.95
 """The probability that all orders between bands hold, at least."""
 MOST_DRAWS = 4000
 """Draws that are looked at, evenly spaced."""
-BATCH = 256  # draws copied together
+LINES = 32  # lines worked out together
 
 
 class Bands(NamedTuple):
@@ -66,30 +66,45 @@ def bands(tree: DataTree, probability: float = SURE) -> Bands | None:
     quality = tree["posterior/quality"].to_numpy()
     flat = quality.reshape(-1, quality.shape[-1])
     some = np.linspace(0, len(flat) - 1, min(len(flat), MOST_DRAWS)).round().astype(np.int64)
-    highest_below = _highest_below(flat, some, order)
-    holds = np.empty(highest_below.shape, bool)
-    for line, lowest in enumerate(_lowest_above(flat, some, order)):
-        np.greater(lowest, highest_below[line], out=holds[line])
+    holds = np.empty((len(order) - 1, len(some)), bool)
+    lines = zip(_lowest_above(flat, some, order), _highest_below(flat, some, order), strict=True)
+    for line, (lowest, highest) in enumerate(lines):
+        np.greater(lowest, highest, out=holds[line])
     least = probability + _standard_error(tree, probability)
-    lowest_above = _lowest_above(flat, some, order)
-    ways = (_split(holds, least), _ends(lowest_above, highest_below, least))
+    lowest_above, highest_below = (
+        _lowest_above(flat, some, order),
+        _highest_below(flat, some, order),
+    )
+    ways = (_split(holds, least), _ends(lowest_above, highest_below, len(order) - 1, least))
     best = max(ways, key=lambda way: way.pairs)
     band = np.empty(len(order), np.int64)
     band[order] = best.band
     return best._replace(band=band)
 
 
-def _highest_below(flat: Floats, some: Integers, order: Integers) -> Singles:
-    """The highest quality below each line (lines, some draws); there is one after each item.
+def _highest_below(flat: Floats, some: Integers, order: Integers) -> Iterator[Singles]:
+    """The highest quality below each line (some draws), line by line from the top.
 
-    In single precision: of a thousand items even one copy of the draws is large.
+    There is a line after each item but the last. All of them at once would be as large as a copy of
+    the draws, so those of the first lines of batches are kept, and the others worked out again.
     """
-    rows = np.empty((len(order), len(some)), np.float32)
-    for k in range(0, len(some), BATCH):
-        rows[:, k : k + BATCH] = flat[some[k : k + BATCH]].T[order]
-    for line in range(len(order) - 2, -1, -1):
-        np.maximum(rows[line], rows[line + 1], out=rows[line])
-    return rows[1:]
+    below: dict[int, Singles] = {len(order): np.full(len(some), -np.inf, np.float32)}
+    highest = below[len(order)]
+    for start in range((len(order) - 1) // LINES * LINES, 0, -LINES):
+        highest = _suffix_maxima(flat, some, order[start : start + LINES], highest)[0].copy()
+        below[start] = highest
+    for start in range(0, len(order), LINES):
+        after = below[min(start + LINES, len(order))]
+        maxima = _suffix_maxima(flat, some, order[start : start + LINES], after)
+        yield from maxima if start else maxima[1:]
+
+
+def _suffix_maxima(flat: Floats, some: Integers, items: Integers, after: Singles) -> Singles:
+    """The highest of each item, those that follow it and what comes after them (items, draws)."""
+    rows: Singles = np.ascontiguousarray(flat[np.ix_(some, items)].T.astype(np.float32))
+    for row in range(len(rows) - 1, -1, -1):
+        np.maximum(rows[row], after if row == len(rows) - 1 else rows[row + 1], out=rows[row])
+    return rows
 
 
 def _lowest_above(flat: Floats, some: Integers, order: Integers) -> Iterator[Singles]:
@@ -127,17 +142,19 @@ def _split(holds: Mask, least: float) -> Bands:
     return Bands(1 + np.searchsorted(sorted(drawn), places, side="left"), float(together.mean()))
 
 
-def _ends(lowest_above: Iterable[Singles], highest_below: Singles, least: float) -> Bands:
+def _ends(
+    lowest_above: Iterable[Singles], highest_below: Iterator[Singles], lines: int, least: float
+) -> Bands:
     """Two bands at the ends, with the most pairs between them; one where no ends are sure."""
-    lines = len(highest_below)
-    best, below = (0, 0, 1.0), 0
+    best, below, highest = (0, 0, 1.0), 0, next(highest_below, np.empty(0, np.float32))
     for above, lowest in enumerate(lowest_above):
-        below = max(below, above)
-        share = _share(lowest > highest_below[below])
+        if below < above:
+            below, highest = below + 1, next(highest_below)
+        share = _share(lowest > highest)
         # The more are above, the fewer can be below: this line only moves down.
         while share < least and below + 1 < lines:
-            below += 1
-            share = _share(lowest > highest_below[below])
+            below, highest = below + 1, next(highest_below)
+            share = _share(lowest > highest)
         if share < least:
             break
         best = max(best, (above + 1, lines - below, share), key=lambda ends: ends[0] * ends[1])

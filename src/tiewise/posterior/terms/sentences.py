@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.posterior.map_share import map_share_sentence
-from tiewise.posterior.phrases import standalone_labels
+from tiewise.posterior.phrases import has_ties, standalone_labels
+from tiewise.posterior.predictions import has_facts
 from tiewise.posterior.results_folder import Results
+from tiewise.posterior.terms.judge_kinds import has_kinds, kind_sentences
 from tiewise.posterior.terms.tables import (
     REAL,
+    advantages,
     coefficients,
     contrasts,
     differences,
@@ -88,9 +91,30 @@ def order_sentences(results: Results) -> Iterator[str]:
     """Whether the first of a pair has an advantage."""
     draws = results.tree["posterior/order"]
     ties = results.tree["posterior/tie"].to_numpy().ravel()
+    facts = advantages(results.tree).to_dict("records") if has_facts(results.tree) else None
     for k, kind in enumerate(draws["advantage"].to_numpy().astype(str)):
         own = draws.isel(advantage=k).to_numpy().ravel()
-        yield from _advantage(own, ties, "" if kind == "first" else f" ({kind})", results)
+        if facts is not None and kind != "first":
+            yield _fact(facts[k])
+        else:
+            yield from _advantage(own, ties, "" if kind == "first" else f" ({kind})", results)
+
+
+def _fact(row: dict[Any, Any]) -> str:
+    """What a fact of comparisons is worth to the first of a pair."""
+    name, above = column_label(row["advantage"]), row["above_0"]
+    sure = max(above, 1 - above)
+    side = "first" if above > 0.5 else "second"
+    direction = (
+        f"It is {probability_words(sure)} that more {name} favours the {side} of a pair"
+        if sure >= CONFIDENT
+        else f"Whether more {name} favours the first or the second of a pair cannot be told"
+    )
+    return (
+        f"{direction}: {signed(row['per_sd'])} in quality for one standard deviation of it (95 % "
+        f"interval {signed(row['per_sd_q2.5'])} to {signed(row['per_sd_q97.5'])}), "
+        f"{true_minus(format(row['median'], '+.3g'))} for one unit."
+    )
 
 
 def _advantage(own: Floats, ties: Floats, kind: str, results: Results) -> Iterator[str]:
@@ -116,6 +140,9 @@ def _advantage(own: Floats, ties: Floats, kind: str, results: Results) -> Iterat
 # Groups of judges, and waves.
 
 
+GROUPS_LINK = "Groups of judges"
+
+
 class DifferenceWords(NamedTuple):
     """What a difference between groups or waves is called, and its two directions."""
 
@@ -124,6 +151,8 @@ class DifferenceWords(NamedTuple):
     lower: str
     several: bool = False
     waves: bool = False
+    link: str = GROUPS_LINK
+    """The entry of the section in the contents of a report."""
 
     def for_group(self, group: str) -> DifferenceWords:
         """The words for one of several groups."""
@@ -137,17 +166,20 @@ class DifferenceWords(NamedTuple):
 def difference_words(results: Results) -> DifferenceWords:
     """The words for the differences in these results."""
     names = group_names(results.tree)
-    waves = "waves" in stored_terms(results.tree)
+    waves, by = (stored_terms(results.tree).get(option) for option in ("waves", "by"))
+    link = "What changed" if waves else f"By {by}" if by else GROUPS_LINK
     if len(names) > 2:
-        title = "What changed?" if waves else "Where do groups of judges differ?"
+        groups = "leaderboards" if by else "groups of judges"
+        title = "What changed?" if waves else f"Where do {groups} differ?"
         higher, lower = "this group places it higher", "this group places it lower"
-        return DifferenceWords(title, higher, lower, several=True, waves=waves)
+        return DifferenceWords(title, higher, lower, several=True, waves=bool(waves), link=link)
     one, other = names
     if waves:
-        return DifferenceWords(f"What changed from {one} to {other}?", "rose", "fell", waves=True)
+        title = f"What changed from {one} to {other}?"
+        return DifferenceWords(title, "rose", "fell", waves=True, link=link)
     return DifferenceWords(
         f"Where do “{one}” and “{other}” differ?", f"“{other}” places it higher",
-        f"“{one}” places it higher",
+        f"“{one}” places it higher", link=link,
     )  # fmt: skip
 
 
@@ -226,7 +258,10 @@ def judge_label(name: str) -> str:
 
 
 def judge_sentences(results: Results) -> Iterator[str]:
-    """How judges differ in sharpness and in their use of ties."""
+    """How judges, or groups of them, differ in sharpness and in their use of ties."""
+    if has_kinds(results.tree):
+        yield from kind_sentences(results)
+        return
     table = judge_terms(results.tree)
     if "sharpness" in table:
         yield from _sharpness(table)
@@ -258,10 +293,13 @@ def _sharpness(table: pd.DataFrame) -> Iterator[str]:
 def _thresholds(table: pd.DataFrame, results: Results) -> Iterator[str]:
     order = table.sort_values("says_equal", kind="stable")
     low, high = order.iloc[0], order.iloc[-1]
-    never = int((table["ties"] == 0).sum())
+    # Graded answers without ties: the first cut is that of a choice which is more than weak.
+    ties = has_ties(results.tree)
+    never = int((table["ties"] == 0).sum()) if ties else 0
+    answer = "say “about equal”" if ties else "choose one but weakly"
     yield (
         f"Shown two {results.wording.nouns} of the same quality, {judge_label(low['judge'])} is "
-        f"expected to say “about equal” {probability_percent(low['says_equal'])} of the time, and "
+        f"expected to {answer} {probability_percent(low['says_equal'])} of the time, and "
         f"{judge_label(high['judge'])} {probability_percent(high['says_equal'])}."
     )
     if never:

@@ -15,6 +15,7 @@ from xarray import Dataset, DataTree
 from tiewise.data.files import write_csv
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.formula import used_columns
+from tiewise.posterior.predictions import has_facts
 from tiewise.posterior.summaries import ENDS, parameter_row
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,8 @@ def write_term_tables(tree: DataTree, folder: Path) -> None:
     """Write a table for each term that has one."""
     if has_term(tree, "coefficient"):
         write_csv(coefficients(tree), folder / "coefficients.csv")
+    if has_facts(tree):
+        write_csv(advantages(tree), folder / "advantages.csv")
     if "covariates" in tree.children:
         write_csv(covariate_table(tree), folder / "covariates.csv")
     if has_term(tree, "contrast"):
@@ -81,16 +84,29 @@ def coefficients(tree: DataTree) -> pd.DataFrame:
 
     `above_0` is the probability that it is positive.
     """
-    draws = tree["posterior/coefficient"]
-    names = draws["covariate"].to_numpy().astype(str)
-    each = [draws.isel(covariate=k).to_numpy() for k in range(len(names))]
+    return _per_sd(tree, "coefficient", "covariate", tree["constant_data/covariate_sd"].to_numpy())
+
+
+def advantages(tree: DataTree) -> pd.DataFrame:
+    """One row per fact of comparisons: what a unit of it, and an sd, adds in favour of the first.
+
+    `above_0` is the probability that it is positive.
+    """
+    return _per_sd(tree, "order", "advantage", tree["constant_data/fact_sd"].to_numpy())
+
+
+def _per_sd(tree: DataTree, variable: str, kind: str, sd: Floats) -> pd.DataFrame:
+    """A row for each of a variable's coefficients, per unit and per standard deviation."""
+    draws = tree[f"posterior/{variable}"]
+    names = draws[kind].to_numpy().astype(str)
+    each = [draws.isel({kind: k}).to_numpy() for k in range(len(names))]
     rows = [parameter_row(tree, name, own) for name, own in zip(names, each, strict=True)]
-    table = pd.DataFrame(rows).rename(columns={"parameter": "covariate"})
-    sd = tree["constant_data/covariate_sd"].to_numpy()
-    return table.assign(
-        **{"per_sd": table["median"] * sd, "per_sd_q2.5": table["q2.5"] * sd,
-           "per_sd_q97.5": table["q97.5"] * sd, "above_0": [(own > 0).mean() for own in each]}
-    )  # fmt: skip
+    table = pd.DataFrame(rows).rename(columns={"parameter": kind})
+    columns: dict[str, Any] = {
+        "per_sd": table["median"] * sd, "per_sd_q2.5": table["q2.5"] * sd,
+        "per_sd_q97.5": table["q97.5"] * sd, "above_0": [(own > 0).mean() for own in each],
+    }  # fmt: skip
+    return table.assign(**columns)
 
 
 def group_names(tree: DataTree) -> tuple[str, ...]:
@@ -138,7 +154,8 @@ def contrasts(tree: DataTree) -> pd.DataFrame:
 def judge_terms(tree: DataTree) -> pd.DataFrame:
     """One row per judge, the least sharp first: sharpness, threshold, and what they answered.
 
-    `says_equal` is the probability of “about equal” for two items of the same quality.
+    `says_equal` is the probability of “about equal” for two items of the same quality; of graded
+    answers without ties, that one of them is chosen with the least strength.
     """
     posterior, observed = tree["posterior"], tree["observed_data"]
     judges = posterior["judge"].to_numpy().astype(str)

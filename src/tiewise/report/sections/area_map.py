@@ -13,6 +13,7 @@ from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.map_share import map_share_sentence
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.posterior.results_folder import Results
+from tiewise.posterior.scales.shown import shown_scores
 from tiewise.report.item_rows import item_records, item_table
 from tiewise.report.section import Fragment, Paragraphs, PictureRow, Section
 
@@ -35,7 +36,7 @@ def map_section(results: Results) -> Section | None:
     drawing, table = svg_map(results.areas), item_table(results)
     values = {
         "drawing": drawing,
-        "shapes": _shapes(drawing, table.assign(**_fills(table))),
+        "shapes": _shapes(drawing, table.assign(**_fills(table, shown_scores(results).middle))),
         "legends": _legends(results, table),
     }
     sentence = map_share_sentence(results.tree, results.wording.nouns)
@@ -58,11 +59,11 @@ def _shapes(drawing: SvgMap, table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{"path": path, "row": rows.get(item)} for item, path in drawing.paths.items()]
 
 
-def _fills(table: pd.DataFrame) -> dict[str, list[str]]:
+def _fills(table: pd.DataFrame, middle: float) -> dict[str, list[str]]:
     """The colour of each item by each of the legends."""
-    mean, sd = table["mean"].to_numpy(float), table["sd"].to_numpy(float)
+    away, sd = table["score"].to_numpy(float) - middle, table["score_sd"].to_numpy(float)
     return {
-        "quality": interpolate(LOW_TO_HIGH, 0.5 + mean / (2 * _largest(mean))),
+        "quality": interpolate(LOW_TO_HIGH, 0.5 + away / (2 * _largest(away))),
         "unsure": interpolate(SURE_TO_UNSURE, sd / _largest(sd)),
         "top": interpolate(UNLIKELY_TO_CERTAIN, table["top_k_probability"].to_numpy(float)),
     }
@@ -75,16 +76,18 @@ def _largest(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
 
 
 def _legends(results: Results, table: pd.DataFrame) -> list[MapLegend]:
-    wording, reach = results.wording, _largest(table["mean"].to_numpy(float))
-    most = _largest(table["sd"].to_numpy(float))
+    wording, (scale, middle, _) = results.wording, shown_scores(results)
+    reach = _largest(table["score"].to_numpy(float) - middle)
+    most = _largest(table["score_sd"].to_numpy(float))
+    low, average, high = scale.ends(middle, reach)
     legends = [
         MapLegend(
-            "quality", "Estimate", LOW_TO_HIGH,
-            ((wording.lower, f"−{reach:.1f}"), ("average", "0"), (wording.higher, f"+{reach:.1f}")),
+            "quality", scale.title, LOW_TO_HIGH,
+            ((wording.lower, low), ("average", average), (wording.higher, high)),
         ),
         MapLegend(
             "unsure", "Uncertainty", SURE_TO_UNSURE,
-            (("sure", "sd 0"), ("less sure", f"sd {most:.1f}")),
+            (("sure", "sd 0"), ("less sure", f"sd {most:.{min(scale.digits, 1)}f}")),
         ),
     ]  # fmt: skip
     if has_top_probabilities(results):

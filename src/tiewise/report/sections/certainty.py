@@ -8,6 +8,7 @@ import pandas as pd
 from tiewise.posterior.bands.sentences import missing_bands
 from tiewise.posterior.phrases import item_labels
 from tiewise.posterior.results_folder import Results
+from tiewise.posterior.scales.shown import shown_scores
 from tiewise.report.answer import LONGEST_NAME
 from tiewise.report.section import Paragraphs, PictureRow, Section
 from tiewise.text import quantity
@@ -38,27 +39,29 @@ def _interval_meaning(results: Results) -> str:
 
 
 def _interval_widths(results: Results) -> list[str]:
-    table = results.items
-    width = (table["q97.5"] - table["q2.5"]).where(np.isfinite(table["sd"]))
+    scale, _, table = shown_scores(results)
+    width = (table["score_q97.5"] - table["score_q2.5"]).where(np.isfinite(table["sd"]))
     if width.isna().any() or len(width) < 2:
         return []
-    if f"{width.min():.2f}" == f"{width.max():.2f}":
-        return [f"Every interval is {width.min():.2f} wide."]
+    least, typical, most = map(scale.spread_text, width.quantile([0.0, 0.5, 1.0]))
+    if least == most:
+        return [f"Every interval is {least} wide."]
     narrowest, widest = (
-        _interval_of(table, width, int(row)) for row in (width.argmin(), width.argmax())
+        _interval_of(table, row, scale.spread_text(width[row]))
+        for row in (int(width.argmin()), int(width.argmax()))
     )
     return [
-        f"A typical interval is {width.median():.2f} wide. The narrowest is that of "
+        f"A typical interval is {typical} wide. The narrowest is that of "
         f"{narrowest}, the widest that of {widest}.",
         f"Where the intervals of two {results.wording.nouns} overlap a good deal, "
         "the answers do not settle which of them is higher.",
     ]
 
 
-def _interval_of(table: pd.DataFrame, width: pd.Series[float], row: int) -> str:
+def _interval_of(table: pd.DataFrame, row: int, width: str) -> str:
     count = int(table["comparisons"][row])
     compared = f"compared {quantity(count, 'time')}" if count else "never compared"
-    return f"{item_labels(table, LONGEST_NAME)[row]} ({width[row]:.2f}, {compared})"
+    return f"{item_labels(table, LONGEST_NAME)[row]} ({width}, {compared})"
 
 
 def _rank_intervals(table: pd.DataFrame, nouns: str) -> list[str]:

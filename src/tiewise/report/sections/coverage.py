@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tiewise.posterior.phrases import item_labels
+from tiewise.posterior.judgement_record import grade_counts
+from tiewise.posterior.phrases import STRENGTHS, item_labels
 from tiewise.posterior.results_folder import Results
 from tiewise.report.answer import LONGEST_NAME, fitted_counts
 from tiewise.report.section import Bullets, FactList, Section
@@ -30,6 +31,7 @@ def _coverage(results: Results) -> list[tuple[str, str]]:
         ("Comparisons", f"{facts['comparisons']:,}"),
         ("Judges", f"{facts['judges']:,}" if facts["judges"] else "not named in the data"),
         ("Said “about equal”", _with_share(facts["ties"], facts["comparisons"])),
+        *_by_strength(results),
         ("Skipped pairs", f"{facts['skips']:,}; they have no part in the estimates"),
         ("Pairs compared",
          f"{_with_share(pairs, possible)} of {quantity(possible, 'possible one')}"),
@@ -39,6 +41,19 @@ def _coverage(results: Results) -> list[tuple[str, str]]:
         ("Sets joined by comparisons",
          "one: all that were compared hang together" if sets == 1 else f"{sets}"),
     ]  # fmt: skip
+
+
+def _by_strength(results: Results) -> list[tuple[str, str]]:
+    """How often an item was chosen how strongly, where answers are graded."""
+    counts = grade_counts(results.tree).sum(axis=1)
+    levels, total = len(counts) // 2, int(counts.sum())
+    if levels == 1:
+        return []
+    by_strength = counts[levels + 1 :] + counts[:levels][::-1]
+    return [
+        (f"Said “{word}”, of either", _with_share(int(number), total))
+        for word, number in zip(STRENGTHS[levels], by_strength, strict=True)
+    ]
 
 
 def _pairs_among(size: int) -> int:

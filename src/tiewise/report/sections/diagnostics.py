@@ -13,6 +13,7 @@ from tiewise.report.section import Fragment, Note, PictureRow, Section, SectionB
 
 LABELS = {
     "tie": "tie threshold δ", "variance": "variance of quality α²",
+    "cut": "cut to stronger choices",
     "share": "weight of the map in the prior ρ", "map_share": "differences that follow the map",
     "order": "advantage of the first κ", "explained": "share of variance explained",
     "coefficient_sd": "spread of coefficients",

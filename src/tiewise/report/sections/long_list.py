@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 
 from tiewise.posterior.results_folder import Results
-from tiewise.report.item_rows import item_records, item_table, page_features
+from tiewise.posterior.scales.scale import COLUMNS, scored
+from tiewise.posterior.scales.shown import shown_scores
+from tiewise.report.item_rows import item_records, item_table, page_features, score_reach
 from tiewise.report.section import Fragment, PictureRow, Section
 from tiewise.text import probability_percent, without_controls
 
@@ -38,12 +40,12 @@ def long_list_section(results: Results) -> Section:
 def searchable(results: Results, table: pd.DataFrame) -> str:
     """All items as JSON: names as lists, numbers as base64 of little-endian columns."""
     has = page_features(results)
-    known = table[["q2.5", "q97.5", "mean"]].to_numpy(float)
+    scale, average, _ = shown_scores(results)
     data: dict[str, Any] = {
         "names": [without_controls(name) for name in table["name"]],
         "ids": [without_controls(item) for item in table["item"]] if has.ids else None,
         "groups": list(table["group"]) if has.groups else None,
-        "reach": round(float(np.nanmax(np.abs(known), initial=0)) or 1.0, 3),
+        "reach": round(score_reach(table, average), 3),
         "mean": _thousandths(table["mean"]),
         "low": _thousandths(table["q2.5"]),
         "high": _thousandths(table["q97.5"]),
@@ -52,6 +54,10 @@ def searchable(results: Results, table: pd.DataFrame) -> str:
         "last": _whole(table["rank_q97.5"]) if has.ranks else None,
         "compared": _whole(table["comparisons"]),
     }
+    if scored(scale):
+        columns = zip(("mean", "sd", "low", "high"), COLUMNS, strict=True)
+        data["scores"] = {name: _base64(table[column], "<f4") for name, column in columns}
+        data |= {"digits": scale.digits, "average": average}
     if has.probabilities:
         words = table["top_k_probability"].map(probability_percent)
         texts = list(dict.fromkeys(words))

@@ -1,4 +1,4 @@
-"""How often judges said “about equal”, and what the tie threshold makes of that."""
+"""How often judges gave each answer, and what the tie threshold and other cuts make of that."""
 
 from __future__ import annotations
 
@@ -6,17 +6,56 @@ from bisect import bisect_left
 
 import numpy as np
 
-from tiewise.posterior.phrases import no_threshold
+from tiewise.posterior.judgement_record import grade_counts
+from tiewise.posterior.phrases import STRENGTHS, no_threshold
 from tiewise.posterior.results_folder import Results
+from tiewise.posterior.scales.scale import scored
+from tiewise.posterior.scales.shown import shown_scores
 from tiewise.posterior.summaries import tie_curve
 from tiewise.report.section import Paragraphs, PictureRow, Section
-from tiewise.text import probability_percent
+from tiewise.text import probability_percent, sentence_list
 
 
 def tie_section(results: Results) -> Section:
-    """How judges used ties."""
-    blocks = (Paragraphs(_tie_sentences(results)), PictureRow(("tie-curve", "parameters")))
-    return Section("ties", "Ties", "How judges used ties", blocks)
+    """How judges used ties, or graded answers."""
+    pictures = PictureRow(("tie-curve", "parameters"))
+    if "cut" not in results.tree["posterior"]:
+        blocks = (Paragraphs(_tie_sentences(results)), pictures)
+        return Section("ties", "Ties", "How judges used ties", blocks)
+    sentences = Paragraphs([*_grade_sentences(results), *_ties_of_grades(results)])
+    return Section("ties", "Answers", "How judges used the answers", (sentences, pictures))
+
+
+def _grade_sentences(results: Results) -> list[str]:
+    """How often each strength was used, and how far apart two have to be for it."""
+    counts = grade_counts(results.tree).sum(axis=1)
+    levels, total = len(counts) // 2, max(int(counts.sum()), 1)
+    used = [
+        f"“{word}” in {number:,} ({probability_percent(number / total)})"
+        for word, number in zip(
+            STRENGTHS[levels], counts[levels + 1 :] + counts[:levels][::-1], strict=True
+        )
+    ]
+    cut = results.parameters.loc[f"cut: {levels}"]
+    strongest = STRENGTHS[levels][-1]
+    scale = shown_scores(results).scale
+    values = np.asarray(cut[["q2.5", "median", "q97.5"]], float).tolist()
+    low, middle, high = map(scale.gap_text, values)
+    low, high = low.split()[0], high.split()[0]
+    interval = f" (95 % interval {low} to {high})" if cut["sd"] > 0 else ""
+    return [
+        f"Of {total:,} answers, judges chose an item {sentence_list(used)}, whichever of the two "
+        "it was.",
+        f"Where two differ by {middle}{interval}, the higher one is called “{strongest}” half of "
+        "the time.",
+    ]
+
+
+def _ties_of_grades(results: Results) -> list[str]:
+    """What is said of ties where answers are graded."""
+    if results.parameters.loc["tie"]["mean"] > 0:
+        return _tie_sentences(results)
+    return ["“About equal” has no part in this model: nobody said so, or nobody could."]
 
 
 def _tie_sentences(results: Results) -> list[str]:
@@ -55,7 +94,9 @@ def _half_way(results: Results) -> list[str]:
     halved = bisect_left(gaps, True, key=lambda gap: tie_probability(gap) <= half)
     if halved == len(gaps):
         return []
+    scale = shown_scores(results).scale
+    gap = scale.gap_text(gaps[halved]) if scored(scale) else f"{gaps[halved]:.1f}"
     return [
         "The further apart two qualities are, the fewer ties: at a difference of "
-        f"{gaps[halved]:.1f} the chance is half of that."
+        f"{gap} the chance is half of that."
     ]

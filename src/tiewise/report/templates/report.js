@@ -24,7 +24,13 @@
     });
     const unknown = -32768;
     const whole = (value) => value.toLocaleString("en-GB");
+    const scores = data.scores && Object.fromEntries(
+      Object.entries(data.scores).map(([name, text]) => [name, numbers(text, Float32Array)]));
     const number = (name, k, sign) => {
+      if (scores) {
+        const score = scores[name][k];
+        return Number.isNaN(score) ? "–" : score.toFixed(data.digits).replace("-", "−");
+      }
       const value = thousandths[name][k];
       if (value === unknown) return "–";
       const text = Math.abs(value / 1000).toFixed(2);
@@ -36,7 +42,8 @@
     const pattern = find("tr", ends);
     const besides = (k) => [data.groups && data.groups[k], data.ids && data.ids[k]].filter(Boolean).join(", ");
     const could = (k) => (first[k] < last[k] ? `could be ${whole(first[k])} to ${whole(last[k])}` : "no other");
-    const place = (value) => 60 + (60 * Math.min(Math.max(value / 1000 / data.reach, -1), 1));
+    const off = (name, k) => (scores ? scores[name][k] - data.average : thousandths[name][k] / 1000);
+    const place = (name, k) => 60 + (60 * Math.min(Math.max(off(name, k) / data.reach || 0, -1), 1));
     const rowOf = (k) => {
       const row = pattern.cloneNode(true);
       const [low, high] = [thousandths.low[k], thousandths.high[k]];
@@ -56,9 +63,9 @@
       }
       cells[1].textContent = number("mean", k, "+");
       find(".ends", cells[2]).textContent = `${number("low", k, "+")} to ${number("high", k, "+")}`;
-      find("rect", cells[2]).setAttribute("x", place(low));
-      find("rect", cells[2]).setAttribute("width", Math.max(place(high) - place(low), 0));
-      find("circle", cells[2]).setAttribute("cx", place(thousandths.mean[k]));
+      find("rect", cells[2]).setAttribute("x", place("low", k));
+      find("rect", cells[2]).setAttribute("width", Math.max(place("high", k) - place("low", k), 0));
+      find("circle", cells[2]).setAttribute("cx", place("mean", k));
       cells[3].textContent = number("sd", k, "");
       cells[4].textContent = whole(k + 1);
       if (first) {

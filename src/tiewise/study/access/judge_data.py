@@ -13,9 +13,10 @@ from tiewise.study.audit_log import log_action
 from tiewise.study.connection import digest
 from tiewise.study.judge_queries import all_judgements
 from tiewise.study.judge_store import JudgeStore
-from tiewise.study.schema import exclusions, judges, offers, signup_answers
+from tiewise.study.schema import comments, drafts, exclusions, judges, offers, signup_answers
 from tiewise.study.values import Judge
 
+RARE = ("half-given answers", "reasons and comments")
 PERSONAL_LINK = re.compile(r"/j/([0-9a-f]{32})\s*$")
 
 
@@ -42,6 +43,7 @@ def judge_data(store: JudgeStore, judge: Judge) -> dict[str, Any]:
     The digests of their personal link and invite code are left out: nobody can read them. The audit
     log does not say whose data: nothing of a judge may outlive their withdrawal.
     """
+    mine = select(offers.c.id).where(offers.c.judge == judge.id)
     queries = {
         "answers about themselves": select(signup_answers.c.field, signup_answers.c.value).where(
             signup_answers.c.judge == judge.id
@@ -50,6 +52,16 @@ def judge_data(store: JudgeStore, judge: Judge) -> dict[str, Any]:
             offers.c.left, offers.c.right, offers.c.kind, offers.c.shown, offers.c.closed
         ).where(offers.c.judge == judge.id),
         "judgements": all_judgements().where(offers.c.judge == judge.id),
+        "half-given answers": select(
+            drafts.c.offer, drafts.c.question, drafts.c.outcome, drafts.c.grade, drafts.c.answered
+        ).where(drafts.c.offer.in_(mine)),
+        "reasons and comments": select(
+            comments.c.offer,
+            comments.c.question,
+            comments.c.reasons,
+            comments.c.comment,
+            comments.c.written,
+        ).where(comments.c.offer.in_(mine)),
         "left out of fits": select(
             exclusions.c.excluded, exclusions.c.reason, exclusions.c.at
         ).where(exclusions.c.judge == judge.id),
@@ -64,6 +76,8 @@ def judge_data(store: JudgeStore, judge: Judge) -> dict[str, Any]:
             for name, query in queries.items()
         }
         log_action(connection, None, "read judge's data", "")
+    # What most studies never ask for is there only where there is some.
+    parts = {name: rows for name, rows in parts.items() if rows or name not in RARE}
     return {"judge": _plain(person), "groups": list(store.groups_of(judge)), **parts}
 
 
@@ -79,4 +93,5 @@ def _plain(row: RowMapping) -> dict[str, Any]:
     return {
         str(name): value.isoformat() if isinstance(value, datetime) else value
         for name, value in row.items()
+        if name != "question" or value  # that of the only one has no name
     }

@@ -23,8 +23,9 @@ from tiewise.errors import InputError
 
 FORMAT = 1
 ABOUT, DIGESTS = "about.json", "SHA256SUMS"
-FILES = ("study.toml", "items.csv", "areas.gpkg", "secret")
-IMAGES = "images"
+FILES = ("study.toml", "items.csv", "areas.gpkg", "layers.gpkg", "secret")
+FOLDERS = ("images", "media")
+"""Folders of items' files, and of their copies."""
 DATABASE_FILES = {"sqlite": "study.db", "postgresql": "study.dump"}
 """What the database is called in an archive, by its kind."""
 PIECE = 1 << 20
@@ -58,10 +59,11 @@ def study_files(folder: Path) -> Iterator[tuple[str, Path]]:
     for name in FILES:
         if (folder / name).is_file():
             yield name, folder / name
-    home = (folder / IMAGES).resolve()
-    for path in sorted(home.rglob("*")):
-        if path.is_file() and path.resolve().is_relative_to(home):
-            yield f"{IMAGES}/{path.relative_to(home).as_posix()}", path
+    for name in FOLDERS:
+        home = (folder / name).resolve()
+        for path in sorted(home.rglob("*")):
+            if path.is_file() and path.resolve().is_relative_to(home):
+                yield f"{name}/{path.relative_to(home).as_posix()}", path
 
 
 # Writing.
@@ -212,7 +214,7 @@ def _check_entry(entry: tarfile.TarInfo, facts: BackupFacts, name: str) -> None:
     """Refuse whatever is not a file of a study inside its folder: links, devices, other paths."""
     parts = PurePosixPath(entry.name).parts
     ours = entry.name in (*FILES, DATABASE_FILES[facts.database]) or (
-        len(parts) > 1 and parts[0] == IMAGES and entry.name == "/".join(parts)
+        len(parts) > 1 and parts[0] in FOLDERS and entry.name == "/".join(parts)
     )
     strange = {"..", "."} & set(parts) or set("\\:\0") & set(entry.name)
     if not ours or strange or entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, func, or_, select, text
 
 from tiewise.errors import InputError
 from tiewise.study.audit_log import JUDGE_ACTIONS, log_action
@@ -21,7 +21,9 @@ from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.schema import (
     audit_log,
+    comments,
     current_values,
+    drafts,
     erasures,
     exclusions,
     invites,
@@ -34,22 +36,25 @@ from tiewise.study.schema import (
     undone,
 )
 from tiewise.study.snapshot_store import EVERYBODY
-from tiewise.study.study import Study, write_items
+from tiewise.study.study import Item, Study, results_folder, write_items
 from tiewise.study.values import Phase, Researcher
+from tiewise.study.words.item_columns import only_names
 from tiewise.text import quantity
 
 TABLES = (
-    undone, judgements, offers, signup_answers, known_groups, exclusions, judges, invites,
-    snapshots,
+    undone, judgements, drafts, comments, offers, signup_answers, known_groups, exclusions, judges,
+    invites, snapshots,
 )  # fmt: skip
 """What is emptied, in an order that references allow."""
 KEPT_CURRENT = ("papers", "papers-fault")
 EXPORTED = (
     "comparisons.csv", "comparisons.about.json", "excluded.csv", "judges.csv", "offers.csv",
-    "erased.csv",
+    "erased.csv", "comments.csv",
 )  # fmt: skip
 SINGLE_ANSWERS = ("posterior.nc", "judge-terms.csv", "judges.csv")
 """Files of results that hold single answers, or single judges; the report stays."""
+FILES_OF_ITEMS = ("images", "media")
+NOTHING = dict.fromkeys(("description", "image", "file", "alt", "transcript"), "")
 OLD_COPY = re.compile(r"study-\d{4}-\d\d-\d\dT\d{6}Z\.db")
 """What `tiewise backup` of version 0.1 wrote."""
 TRUNCATE_ATTEMPTS, TRUNCATE_WAIT = 20, 0.25
@@ -80,7 +85,8 @@ def erase_study(
     number, answers = store.transaction(lambda connection: _erase_rows(connection, by))
     _give_space_back(store)
     folder = study.folder.resolve()
-    files = tuple(_files(folder, backups))
+    fitted = [results_folder(id_) for id_ in study.settings.question_ids]
+    files = tuple(_files(folder, backups, fitted))
     for path in files:
         _delete(path, folder)
     _strip_items(study)
@@ -95,7 +101,9 @@ def _erase_rows(connection: Connection, by: Researcher | None) -> tuple[int, int
     answers = connection.scalar(select(func.count()).select_from(judgements)) or 0
     for table in TABLES:
         connection.execute(table.delete())
-    connection.execute(current_values.delete().where(current_values.c.key.not_in(KEPT_CURRENT)))
+    kept = [current_values.c.key.like(f"{key}:%") for key in KEPT_CURRENT]
+    gone = ~or_(current_values.c.key.in_(KEPT_CURRENT), *kept)
+    connection.execute(current_values.delete().where(gone))
     remarks = audit_log.c.what.in_(JUDGE_ACTIONS)
     connection.execute(audit_log.update().where(remarks).values(about="", why=""))
     row = {"judge": EVERYBODY, "at": now(), "judgements": answers}
@@ -122,13 +130,18 @@ def _give_space_back(store: JudgeStore) -> None:
 # Files.
 
 
-def _files(folder: Path, backups: str | Path | None) -> Iterator[Path]:
-    """What is deleted in the folder of a study: images, tables, single answers, backups."""
-    if (folder / "images").exists():
-        yield folder / "images"
+def _files(folder: Path, backups: str | Path | None, fitted: Iterable[str]) -> Iterator[Path]:
+    """What is deleted in the folder of a study: files of items, tables, single answers, backups.
+
+    `fitted` are the names of folders of results.
+    """
+    yield from (folder / name for name in FILES_OF_ITEMS if (folder / name).exists())
     yield from _named(folder / "export", EXPORTED)
     reports = folder / "papers"
-    results = [folder / "results", *(reports.iterdir() if reports.is_dir() else ())]
+    results = [
+        *(folder / name for name in fitted),
+        *(reports.iterdir() if reports.is_dir() else ()),
+    ]
     for place in results:
         yield from _named(place, SINGLE_ANSWERS)
     yield from backups_in(folder / BACKUPS, folder.name)
@@ -153,10 +166,15 @@ def _delete(path: Path, folder: Path) -> None:
             path.parent.rmdir()
 
 
+def bare_item(item: Item) -> Item:
+    """What is left of an item: its id, its name and its group."""
+    values: dict[str, Any] = {**NOTHING, "translations": only_names(item)}
+    return replace(item, **values)
+
+
 def _strip_items(study: Study) -> None:
     """Leave ids, names and groups of items: results are read with them."""
     path = study.folder / "items.csv"
     beside = path.with_name(".items.csv.new")
-    bare: list[Any] = [replace(item, description="", image="") for item in study.items.values()]
-    write_items(bare, beside)
+    write_items([bare_item(item) for item in study.items.values()], beside)
     beside.replace(path)

@@ -17,9 +17,13 @@ from tiewise.web.security import SECRET, address
 from tiewise.web.site import Site
 
 JSON = "application/json"
+QUESTION = "question"
+"""The parameter that chooses one of several questions."""
+API_TOKENS = (TokenPurpose.API, TokenPurpose.COMMENTS)
 ERRORS = {
     400: "this was not understood; /api/v1/openapi.json has the parameters that there are",
     401: "send a token: Authorization: Bearer TOKEN; a researcher makes one on the page Run",
+    403: "this token may not read what judges wrote; a researcher makes one that may, on page Run",
     404: "there is nothing here; GET /api/v1/ lists what there is",
     405: "this can only be read, with GET",
     429: "too many requests; wait as Retry-After says",
@@ -39,9 +43,13 @@ def error_response(status: int) -> Response:
 # Endpoints.
 
 
-def token_endpoint(answer: Answer, *parameters: str) -> Endpoint:
-    """An endpoint for requests with a valid token; others get a 401."""
-    return _endpoint(answer, _check_token, parameters)
+def token_endpoint(answer: Answer, *parameters: str, comments: bool = False) -> Endpoint:
+    """An endpoint for requests with a valid token; others get a 401.
+
+    What judges wrote needs a token that was made for it: others get a 403.
+    """
+    check = _check_comments_token if comments else _check_token
+    return _endpoint(answer, check, parameters)
 
 
 def public_endpoint(answer: Answer) -> Endpoint:
@@ -70,7 +78,7 @@ def _endpoint(
         check(request, site)
         if not set(parameters).issuperset(request.query_params):
             raise HTTPException(400)
-        return answer(request, site)
+        return answer(request, _asked(request, site) if QUESTION in parameters else site)
 
     async def endpoint(request: Request) -> Response:
         return await run_in_threadpool(checked, request, request.app.state.site)
@@ -78,14 +86,31 @@ def _endpoint(
     return endpoint
 
 
+def _asked(request: Request, site: Site) -> Site:
+    """The site for the question that is asked about, the first where none is named."""
+    ids = site.study.settings.question_ids
+    question = request.query_params.get(QUESTION, ids[0])
+    if question not in ids or (QUESTION in request.query_params and not question):
+        raise HTTPException(404)
+    return site.asked(question)
+
+
 def _check_token(request: Request, site: Site) -> None:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     token = token.strip()
     bearer = scheme.lower() == "bearer" and SECRET.fullmatch(token)
-    if not bearer or not site.researcher_store.is_valid_token(token, TokenPurpose.API):
+    store = site.researcher_store
+    if not bearer or not any(store.is_valid_token(token, purpose) for purpose in API_TOKENS):
         _count_address(request, site)
         raise HTTPException(401, headers={"WWW-Authenticate": "Bearer"})
     count_request(site.throttles.programs, token)
+
+
+def _check_comments_token(request: Request, site: Site) -> None:
+    _check_token(request, site)
+    token = request.headers["authorization"].partition(" ")[2].strip()
+    if not site.researcher_store.is_valid_token(token, TokenPurpose.COMMENTS):
+        raise HTTPException(403)
 
 
 def _count_address(request: Request, site: Site) -> None:

@@ -48,6 +48,24 @@ class SnapshotBody(TypedDict):
     comparisons: Annotated[Count, "judgements in it that carry information: no skips"]
 
 
+class GradeBody(TypedDict):
+    """How often a graded answer was given."""
+
+    answer: AnswerName
+    grade: Annotated[int | None, "how strongly the item was chosen, from 1; null for a tie"]
+    count: Count
+
+
+class QuestionBody(TypedDict):
+    """One of several questions that are asked of each pair."""
+
+    id: Annotated[str, "what the parameter question takes"]
+    question: str
+    higher: str
+    lower: str
+    weight: Annotated[float, "its share in the composite"]
+
+
 class StudyBody(TypedDict):
     """What is asked, and how far it is."""
 
@@ -64,7 +82,14 @@ class StudyBody(TypedDict):
     reliability: Annotated[Share | None, "as it is"]
     judges: Annotated[Count, "how many judges count"]
     answers: Annotated[dict[AnswerName, Count] | None, "how many answers of each kind count"]
+    grades: Annotated[
+        list[GradeBody] | None,
+        "how many of each grade, from all for the left item to all for the right; null where "
+        "answers are not graded",
+    ]
     snapshot: SnapshotBody | None
+    question_id: NotRequired[Annotated[str, "the question that this is about, of several"]]
+    questions: NotRequired[Annotated[list[QuestionBody], "all of them, where there are several"]]
 
 
 class ItemBody(TypedDict):
@@ -103,6 +128,12 @@ class EstimateBody(TypedDict):
     rank_low: Place
     rank_high: Place
     top: Annotated[Share, "chance to be among the top k"]
+    score: NotRequired[
+        Annotated[float, "on the scale that the study shows; left out where it shows logits"]
+    ]
+    score_sd: NotRequired[Annotated[float, Keyword("minimum", 0)]]
+    score_low: NotRequired[float]
+    score_high: NotRequired[float]
     comparisons: Annotated[Count, "judgements that it was in"]
 
 
@@ -113,10 +144,18 @@ class EstimatesBody(TypedDict):
     engine: NotRequired[Annotated[str, "how it was fitted"]]
     kind: NotRequired[Annotated[str, "exact or approximate"]]
     tie: NotRequired[Annotated[IntervalBody | None, "the tie threshold; null without ties"]]
+    cuts: NotRequired[
+        Annotated[
+            list[IntervalBody] | None,
+            "the cuts between graded answers, of which the tie threshold is the first; null where "
+            "answers are not graded",
+        ]
+    ]
     variance: NotRequired[Annotated[IntervalBody, "the variance of quality"]]
     reliability: NotRequired[
         Annotated[Share, "the share of the differences between items that is known"]
     ]
+    scale: NotRequired[Annotated[str, "the scale of scores: logit, elo, 0-100 or anchored"]]
     top_of: NotRequired[Annotated[Count, 'k of "chance to be among the top k"']]
     cautions: NotRequired[Annotated[list[str], "what to beware of, in sentences"]]
     items: list[EstimateBody]
@@ -139,3 +178,22 @@ class CoverageBody(TypedDict):
         Count | None, "how many sets the comparisons fall into, with none between them"
     ]
     items: list[CoverageItemBody]
+
+
+class CommentBody(TypedDict):
+    """What a judge ticked and wrote of a pair."""
+
+    offer_id: Annotated[int, "that of offers.csv"]
+    judge: str
+    left: Annotated[str, "the id of the item on the left"]
+    right: str
+    question: Annotated[str, "the id of the question; empty where it is about the whole pair"]
+    reasons: Annotated[list[str], "the study's own words that were ticked"]
+    comment: str
+    written: Moment
+
+
+class CommentsBody(TypedDict):
+    """Reasons and comments of judges who count, oldest first."""
+
+    comments: list[CommentBody]

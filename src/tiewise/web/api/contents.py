@@ -12,20 +12,25 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tiewise.study.export import COLUMNS, comparison_rows
+from tiewise.study.asking.comment_store import CommentStore
+from tiewise.study.export import columns, judgement_rows
 from tiewise.study.snapshot_store import Snapshot, SnapshotStore
 from tiewise.web.api.access import cache_headers, not_modified, weak_etag
 from tiewise.web.api.bodies import (
+    CommentBody,
+    CommentsBody,
     CoverageBody,
     CoverageItemBody,
     EstimateBody,
     EstimatesBody,
     ItemBody,
     ItemsBody,
+    QuestionBody,
     SnapshotBody,
     StudyBody,
 )
 from tiewise.web.researcher.downloads import file_response
+from tiewise.web.researcher.estimates import SCORES
 from tiewise.web.site import Site
 
 FORMATS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
@@ -35,14 +40,37 @@ def study(site: Site) -> StudyBody:
     """What is asked, and how far it is."""
     about, snapshot = site.study.settings.study, site.snapshot_cache.snapshot()
     body = snapshot.body if snapshot else {}
-    return {
+    answer: StudyBody = {
         "title": about.title, "question": about.question, "higher": about.higher,
         "lower": about.lower, "noun": about.noun, "phase": site.phase,
         "items": len(site.study.items), "groups": list(site.study.groups),
         "goal": about.goal or None, "reliability_wanted": about.reliability,
         "reliability": body.get("reliability"), "judges": body.get("judges", 0),
-        "answers": body.get("answers"), "snapshot": _snapshot(snapshot),
+        "answers": body.get("answers"), "grades": body.get("grades"),
+        "snapshot": _snapshot(snapshot),
     }  # fmt: skip
+    if site.questions:
+        answer |= {"question_id": site.study.question_id, "questions": _questions(site)}
+    return answer
+
+
+def _questions(site: Site) -> list[QuestionBody]:
+    return [
+        {"id": one.id, "question": one.question, "higher": one.higher, "lower": one.lower,
+         "weight": one.weight}
+        for one in site.questions
+    ]  # fmt: skip
+
+
+def comments(site: Site) -> CommentsBody:
+    """What judges ticked and wrote."""
+    rows: list[CommentBody] = [
+        {"offer_id": one.offer, "judge": one.judge, "left": one.left, "right": one.right,
+         "question": one.question, "reasons": list(one.reasons), "comment": one.comment,
+         "written": one.written.isoformat(timespec="milliseconds")}
+        for one in CommentStore(site.store).all(excluded=False)
+    ]  # fmt: skip
+    return {"comments": rows}
 
 
 def items(site: Site) -> ItemsBody:
@@ -62,8 +90,9 @@ def estimates(site: Site) -> EstimatesBody:
     body = snapshot.body
     return {
         "snapshot": _snapshot(snapshot), "engine": body["engine"], "kind": body["kind"],
-        "tie": body["tie"], "variance": body["variance"], "reliability": body["reliability"],
-        "top_of": body["top_of"], "cautions": body["cautions"],
+        "tie": body["tie"], "cuts": body.get("cuts"), "variance": body["variance"],
+        "reliability": body["reliability"], "top_of": body["top_of"], "cautions": body["cautions"],
+        "scale": body.get("scale", {}).get("name", "logit"),
         "items": _by_item(site, snapshot, EstimateBody),
     }  # fmt: skip
 
@@ -87,7 +116,8 @@ def _snapshot(snapshot: Snapshot | None) -> SnapshotBody | None:
 def _by_item(site: Site, snapshot: Snapshot, kind: type) -> list[Any]:
     """The lists of a snapshot as one entry for each item, with the keys of its type."""
     known, body = site.study.items, snapshot.body
-    names = [name for name in kind.__annotations__ if name not in ("id", "name")]
+    missing = {name for name in SCORES if name not in body}
+    names = [name for name in kind.__annotations__ if name not in {"id", "name", *missing}]
     return [
         {"id": id_, "name": known[id_].name if id_ in known else id_}
         | {name: body[name][k] for name in names}
@@ -116,13 +146,14 @@ def _export_file(site: Site, *, as_csv: bool) -> IO[bytes]:
     file = tempfile.TemporaryFile()  # noqa: SIM115
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     sheet = csv.writer(text, lineterminator="\n")
+    names = columns(site.study)
     if as_csv:
-        sheet.writerow(COLUMNS)
-    for row in comparison_rows(site.store):
+        sheet.writerow(names)
+    for row in judgement_rows(site.study, site.store):
         if as_csv:
             sheet.writerow(row)
         else:
-            values = {name: value or None for name, value in zip(COLUMNS, row, strict=True)}
+            values = {name: value or None for name, value in zip(names, row, strict=True)}
             text.write(json.dumps(values, ensure_ascii=False) + "\n")
     text.flush()
     text.detach()

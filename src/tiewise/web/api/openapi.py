@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tiewise.web.api.access import ERRORS, JSON
+from tiewise.web.api.access import ERRORS, JSON, QUESTION
 from tiewise.web.api.bodies import ErrorBody
 from tiewise.web.api.json_schema import Schema, components, schema
 from tiewise.web.request import Endpoint
@@ -29,6 +29,8 @@ class Operation(NamedTuple):
     """The types that these schemas refer to."""
     parameters: tuple[Schema, ...] = ()
     public: bool = False
+    scoped: bool = False
+    """Whether it needs a token that was made for what judges wrote."""
 
     @property
     def path(self) -> str:
@@ -86,7 +88,7 @@ def _responses(operation: Operation, *, with_body: bool) -> dict[str, Any]:
                 "headers": cached},
     }  # fmt: skip
     for status, headers in ERROR_HEADERS.items():
-        if status != 401 or not operation.public:
+        if _can_be(status, operation):
             answers[str(status)] = {
                 "description": ERRORS[status],
                 "headers": _headers(*headers),
@@ -100,14 +102,21 @@ def _responses(operation: Operation, *, with_body: bool) -> dict[str, Any]:
     return answers
 
 
+def _can_be(status: int, operation: Operation) -> bool:
+    """Whether an operation can end in this error."""
+    if status == 404:
+        return any(parameter["name"] == QUESTION for parameter in operation.parameters)
+    return (status != 401 or not operation.public) and (status != 403 or operation.scoped)
+
+
 def _headers(*names: str) -> dict[str, Schema]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 ERROR_HEADERS: dict[int, tuple[str, ...]] = {
-    400: (), 401: ("WWW-Authenticate",), 429: ("Retry-After",), 500: (), 503: (),
+    400: (), 401: ("WWW-Authenticate",), 403: (), 404: (), 429: ("Retry-After",), 500: (), 503: (),
 }  # fmt: skip
-"""The errors of every operation, and the headers that each has."""
+"""The errors of operations, and the headers that each has."""
 
 
 def _header(text: str, kind: str = "string") -> Schema:

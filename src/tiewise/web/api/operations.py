@@ -7,9 +7,16 @@ from typing import Any, get_type_hints
 
 from starlette.routing import Route
 
-from tiewise.study.export import COLUMNS
+from tiewise.study.export import COLUMNS, GRADED_COLUMNS
 from tiewise.web.api import contents
-from tiewise.web.api.access import JSON, JsonContent, json_answer, public_endpoint, token_endpoint
+from tiewise.web.api.access import (
+    JSON,
+    QUESTION,
+    JsonContent,
+    json_answer,
+    public_endpoint,
+    token_endpoint,
+)
 from tiewise.web.api.bodies import IndexBody
 from tiewise.web.api.contents import FORMATS
 from tiewise.web.api.json_schema import Schema, schema
@@ -27,12 +34,14 @@ def operations() -> tuple[Operation, ...]:
     """Everything that can be read."""
     return (
         _json("", "the title of the study and the paths of the API", index),
-        _json("study", "what is asked, and how far it is", contents.study),
+        _json("study", "what is asked, and how far it is", contents.study, ASKED),
         _json("items", "what is compared", contents.items),
         _json("estimates", "quality and rank of every item, with their uncertainty",
-              contents.estimates),
+              contents.estimates, ASKED),
         _json("coverage", "comparisons of every item, and what hangs together",
-              contents.coverage),
+              contents.coverage, ASKED),
+        _json("comments", "what judges ticked and wrote; needs a token that may read it",
+              contents.comments, scoped=True),
         Operation(
             "export", "the judgements that count; format=jsonl or format=csv",
             token_endpoint(contents.export, FORMAT["name"]), EXPORT_CONTENT, parameters=(FORMAT,),
@@ -62,17 +71,28 @@ def described(site: Site) -> dict[str, Any]:
     return description(operations(), (site.public_url or site.prefix) + ROOT)
 
 
-def _json(name: str, holds: str, content: JsonContent) -> Operation:
+def _json(
+    name: str, holds: str, content: JsonContent, *parameters: Schema, scoped: bool = False
+) -> Operation:
     body = get_type_hints(content)["return"]
-    endpoint = token_endpoint(json_answer(content))
-    return Operation(name, holds, endpoint, {JSON: schema(body)}, (body,))
+    names = [parameter["name"] for parameter in parameters]
+    endpoint = token_endpoint(json_answer(content), *names, comments=scoped)
+    return Operation(
+        name, holds, endpoint, {JSON: schema(body)}, (body,), parameters, scoped=scoped
+    )
+
+
+ASKED: Schema = {
+    "name": QUESTION, "in": "query", "schema": {"type": "string"},
+    "description": "the id of one of several questions; the first where none is named",
+}  # fmt: skip
 
 
 # The judgements.
 
 COMPARISON: Schema = {
     "type": "object",
-    "properties": {column: {"type": ["string", "null"]} for column in COLUMNS},
+    "properties": {column: {"type": ["string", "null"]} for column in (*GRADED_COLUMNS, QUESTION)},
     "required": list(COLUMNS),
 }
 EXPORT_CONTENT: dict[str, Schema] = {

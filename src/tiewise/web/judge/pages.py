@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from tiewise.data.answers import ANSWERS, FIRST, SECOND, Answer
+from tiewise.data.answers import ANSWERS, FIRST, SECOND, on_scale
 from tiewise.study.study import MIN_ITEMS, Item, next_offer
-from tiewise.study.values import JudgeProgress, Kind, Offer
-from tiewise.web.judge.items.kind import ItemKind, item_kinds
+from tiewise.study.values import History, JudgeProgress, Kind, Offer, Reply
+from tiewise.web.judge.items.kind import ItemKind, Reading, item_kinds, whole_reading
+from tiewise.web.judge.pair_words import last_answer, name_length, what_tells_apart
+from tiewise.web.judge.questions import (
+    ONE_QUESTION,
+    answer_buttons,
+    ask_questions,
+    layout_of,
+    read_replies,
+)
+from tiewise.web.judge.reasons import next_step_after, reason_due
 from tiewise.web.judge.request import JudgeRequest
 from tiewise.web.request import NUMBER
+from tiewise.web.site import Site
 
 SIDES = (ANSWERS[FIRST].stored, ANSWERS[SECOND].stored)
 
@@ -44,7 +54,8 @@ def _groups(request: JudgeRequest, ticked: Collection[str], status: int = 200) -
     study = request.site.study
     if not study.groups:
         return request.redirect("/pair")
-    sizes = [(group, len(study.known_items([group]))) for group in study.groups]
+    names = study.group_names(request.language.code)
+    sizes = [(group, names[group], len(study.known_items([group]))) for group in study.groups]
     overview = request.site.maps.group_overview(study.groups) if request.site.maps else None
     return request.show(
         "judge/groups.html", status=status, groups=sizes, ticked=set(ticked), too_few=status != 200,
@@ -62,51 +73,80 @@ class PairSide(NamedTuple):
     mark: str
     item: Item
     views: list[tuple[ItemKind, Any]]
+    apart: str
+    """What tells the item from the other, where both have one name."""
+    length: str
+    """The class of its name on its button."""
+    reading: Reading | None
+    """What of it takes a pane; None where all is short."""
 
 
 def pair_page(request: JudgeRequest) -> Response:
     """The pair that a judge is asked about."""
+    return _pair_page(request)
+
+
+def _pair_page(request: JudgeRequest, *, see_both: bool = False, missing: bool = False) -> Response:
+    """The pair, with what it asks for: that both are opened, or an answer where none came."""
     site, judge = request.site, request.signed_up
     # A new generator for every request: workers must not repeat each other.
     rng = np.random.default_rng(secrets.randbits(128))
     history = site.store.history(judge)
     adaptive = site.study.settings.pairing.adaptive
-    state = site.snapshot_cache.pairing_state() if adaptive else None
+    first = site.asked(site.study.settings.question_ids[0])
+    state = first.snapshot_cache.pairing_state() if adaptive else None
+    if reason_due(request, history):
+        return request.redirect("/why")
     offer = next_offer(site.study, site.store, judge, rng, history, state)
     if offer is None:
         return _thanks(request, history.progress, all_seen=True)
     counter = _counter(request, offer, history.progress)
-    return request.show("judge/pair.html", **_pair(request, offer), **counter)
+    if site.study.settings.questions:
+        drafts = site.store.drafts(offer)
+        request, asked = ask_questions(request, history, drafts)
+    else:
+        asked = ONE_QUESTION
+    return request.show(
+        asked.template, status=422 if see_both or missing else 200, asked=asked, see_both=see_both,
+        missing=missing, **_pair(request, offer, history), **counter,
+    )  # fmt: skip
 
 
-def _pair(request: JudgeRequest, offer: Offer) -> dict[str, Any]:
+def _pair(request: JudgeRequest, offer: Offer, history: History) -> dict[str, Any]:
     site, translate = request.site, request.language.translate
-    items = site.study.items[offer.left], site.study.items[offer.right]
+    code = request.language.code
+    items = tuple(site.items[id_].in_language(code) for id_ in (offer.left, offer.right))
     marks = translate("pair.mark_left"), translate("pair.mark_right")
     sides = [
-        PairSide(
-            outcome, mark, item, [(k, view) for k in item_kinds() if (view := k.view(site, item))]
-        )
-        for outcome, mark, item in zip(SIDES, marks, items, strict=True)
+        _side(site, outcome, mark, item, other)
+        for outcome, mark, item, other in zip(SIDES, marks, items, items[::-1], strict=True)
     ]
     overviews = [(kind, view) for kind in item_kinds() if (view := kind.overview(site, *items))]
-    buttons = [(answer, _wording(request, answer)) for answer in site.study.scale.answers]
+    buttons = answer_buttons(request)
+    wordings = {answer.code: wording for answer, wording in buttons}
+    several = bool(site.questions or site.study.settings.questions)  # and so were the answers
+    past = history.answers if not several else ()
+    last = last_answer(past[-1], site.study.items, wordings, code) if past else ""
+    # Where answers are ticked, neither a card nor a key is one.
+    layout = "" if site.study.settings.questions else layout_of(buttons)
     return {
-        "offer": offer, "sides": sides, "buttons": buttons,
-        "overviews": overviews, "marks": marks,
+        "offer": offer, "sides": sides, "buttons": buttons, "layout": layout,
+        "overviews": overviews, "marks": marks, "last": last,
     }  # fmt: skip
 
 
-def _wording(request: JudgeRequest, answer: Answer) -> str:
-    own = request.site.study.settings.word(answer.wording, request.language.code)
-    return own or request.language.translate(answer.wording)
+def _side(site: Site, outcome: str, mark: str, item: Item, other: Item) -> PairSide:
+    views = [(kind, view) for kind in item_kinds() if (view := kind.view(site, item))]
+    apart = what_tells_apart(item, other)
+    length = name_length(item, apart)
+    return PairSide(outcome, mark, item, views, apart, length, whole_reading(views))
 
 
 def _counter(request: JudgeRequest, offer: Offer, progress: JudgeProgress) -> dict[str, Any]:
     settings = request.site.study.settings
     practice = offer.kind == Kind.PRACTICE
     made, of = (
-        (progress.practice, settings.pairing.practice)
+        (progress.practice, settings.practice_pairs)
         if practice else (progress.made, settings.study.target)
     )  # fmt: skip
     return {"number": made + 1, "of": of, "practice": practice, "answers": sum(progress)}
@@ -115,21 +155,44 @@ def _counter(request: JudgeRequest, offer: Offer, progress: JudgeProgress) -> di
 def save_answer(request: JudgeRequest) -> Response:
     """Save an answer and go on; one that came late or twice changes nothing."""
     site, judge = request.site, request.signed_up
-    offer = request.form.get("offer")
-    choice = site.study.scale.stored(request.form.get("outcome"))
-    if not NUMBER.fullmatch(offer) or choice is None:
+    offer, replies = request.form.get("offer"), read_replies(request)
+    if not NUMBER.fullmatch(offer) or replies is None:
         raise HTTPException(400)
-    site.store.answer(judge, int(offer), choice.code)
-    reached = site.store.progress(judge).made == site.study.settings.study.target
-    return request.redirect("/thanks" if reached and choice.on_scale else "/pair")
+    half = bool(request.form.get("half"))
+    settings = site.study.settings
+    # Pages without scripts show both, and leave the field empty.
+    compared = any(on_scale(reply.answer) for reply in replies.values())
+    if settings.answers.both_seen and request.form.get("seen") == "no" and compared and not half:
+        return _pair_page(request, see_both=True)
+    site.store.answer_questions(judge, int(offer), replies, settings.question_ids, finish=not half)
+    if half:  # sent by a script while the judge goes on
+        return Response(status_code=204)
+    if not replies and site.store.open_offer(judge) is not None:
+        return _pair_page(request, missing=True)
+    reached = site.store.progress(judge).made == settings.study.target
+    path = next_step_after(request, int(offer), reached=reached and _was_compared(request, replies))
+    return request.go_on(path)
+
+
+def _was_compared(request: JudgeRequest, replies: Mapping[str, Reply]) -> bool:
+    """Whether the pair was compared, and every question of it answered."""
+    if "" in replies:
+        return bool(on_scale(replies[""].answer))
+    judge, store = request.signed_up, request.site.store
+    past = store.history(judge).answers if store.open_offer(judge) is None else ()
+    return bool(past) and bool(on_scale(past[-1].answer))
 
 
 def undo_answer(request: JudgeRequest) -> Response:
-    """Take back the last answer, and show its pair again."""
-    answers = request.form.get("answers")
-    if not NUMBER.fullmatch(answers):
+    """Take back the last pair, or what is half given of the open one, and show it again."""
+    answers, offer = request.form.get("answers"), request.form.get("offer")
+    half = request.form.get("half") or "0"
+    if not all(NUMBER.fullmatch(number) for number in (answers, half, offer or "0")):
         raise HTTPException(400)
-    request.site.store.undo(request.signed_up, of=int(answers))
+    if int(half):
+        request.site.store.drop_drafts(request.signed_up, int(offer or 0), of=int(half))
+    else:
+        request.site.store.undo(request.signed_up, of=int(answers))
     return request.redirect("/pair")
 
 

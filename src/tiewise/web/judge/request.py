@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from tiewise.study.judge_store import JudgeWithdrawn
 from tiewise.study.values import Judge, Phase
-from tiewise.web.rendering import Language, language, preferred
 from tiewise.web.request import (
     Endpoint,
     SiteRequest,
@@ -23,6 +22,10 @@ from tiewise.web.request import (
 )
 from tiewise.web.security import Session, new_secret
 from tiewise.web.site import Site
+from tiewise.web.words.language import Language, preferred
+
+NEXT_PAGE = "X-Next-Page"
+"""In the request of a script that sends an answer, and in what it is answered with."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,10 @@ class JudgeRequest(SiteRequest):
     def language(self) -> Language:
         """The language of the session, else the one that the browser prefers."""
         offered = self.site.study.settings.study.languages
-        if self.session.language in offered:
-            return language(self.session.language)
-        return language(preferred(self.http.headers.get("accept-language", ""), offered))
+        chosen = self.session.language
+        if chosen not in offered:
+            chosen = preferred(self.http.headers.get("accept-language", ""), offered)
+        return self.site.languages[chosen]
 
     @property
     def signed_up(self) -> Judge:
@@ -63,7 +67,7 @@ class JudgeRequest(SiteRequest):
             "translate": chosen.translate,
             "study_text": lambda key: settings.word(key, chosen.code),
             "language": chosen,
-            "languages": [language(code) for code in settings.study.languages],
+            "languages": list(self.site.languages.values()),
             "judge": self.judge,
             "has_groups": bool(self.site.study.groups),
             "quiet": self.session.away,
@@ -72,6 +76,16 @@ class JudgeRequest(SiteRequest):
     def write_session(self, response: Response) -> None:
         """Set the signed cookie of a judge's browser."""
         self.site.cookies.write_judge(self.session, self.http, response)
+
+    def go_on(self, path: str) -> Response:
+        """Send the browser to another page once an answer is kept.
+
+        A script is told the page in place of being sent there: it can send an answer again where
+        the connection broke.
+        """
+        if NEXT_PAGE in self.http.headers:
+            return Response(status_code=204, headers={NEXT_PAGE: self.site.url(path)})
+        return self.redirect(path)
 
     def identified(self) -> JudgeRequest:
         """This request with its judge, whose choice of language is kept."""

@@ -20,7 +20,16 @@ def welcome_page(request: JudgeRequest) -> Response:
         progress=request.site.store.progress(request.judge) if request.judge else None,
         next=next_step(request.site, request.judge),
         phase=request.site.phase,
+        logo=request.site.logo_url,
+        minutes=_minutes(request),
     )
+
+
+def _minutes(request: JudgeRequest) -> int:
+    """About how long it takes: as judges took so far, else as the study says; 0 for not known."""
+    study = request.site.study.settings.study
+    seconds = request.site.answer_times.seconds()
+    return max(round(seconds * study.target / 60), 1) if seconds else study.minutes
 
 
 # Sign-up.

@@ -36,8 +36,8 @@ class Failure:
 class SnapshotCache:
     """The last results of the live worker; one for each process, for any number of threads."""
 
-    def __init__(self, store: JudgeStore) -> None:
-        self._snapshots = SnapshotStore(store)
+    def __init__(self, store: JudgeStore, question: str = "") -> None:
+        self._snapshots = SnapshotStore(store, question)
         self._lock = Lock()
         self._refreshed = -REFRESH_SECONDS
         self._versions: dict[str, Any] = {}

@@ -19,12 +19,15 @@ OVERLAP = 200
 
 
 class JudgementReader:
-    """The judgements of a study, kept in step with the database."""
+    """The judgements of a study, or of one of its questions, kept in step with the database."""
 
-    def __init__(self, store: JudgeStore, items: Iterable[str]) -> None:
-        self._snapshots = SnapshotStore(store)
+    def __init__(
+        self, store: JudgeStore, items: Iterable[str], *, graded: bool = False, question: str = ""
+    ) -> None:
+        self._snapshots = SnapshotStore(store, question)
         self._items = {item: k for k, item in enumerate(items)}
         self._judges: dict[str, int] = {}
+        self._graded = graded
         self._erasure = 0
         self._clear()
 
@@ -57,7 +60,10 @@ class JudgementReader:
         integers, flags = np.empty(0, np.int64), np.empty(0, bool)
         self._numbers: NDArray[np.int64] = integers
         self._practice: NDArray[np.bool_] = flags
-        self._table = JudgementTable(integers, integers, integers, integers, flags, np.empty(0))
+        self._table = JudgementTable(
+            integers, integers, integers, integers, flags, np.empty(0),
+            integers if self._graded else None,
+        )  # fmt: skip
 
     @property
     def _highest(self) -> int:
@@ -75,9 +81,9 @@ class JudgementReader:
             np.array([CODE_OF_STORED[row.outcome] for row in new]),
             np.array([row.kind == Kind.REPEAT for row in new]),
             np.array([_seconds(row) for row in new]),
+            np.array([row.grade or 0 for row in new], np.int64) if self._graded else None,
         )
-        pairs = zip(self._table, added, strict=True)
-        self._table = JudgementTable(*(np.concatenate(pair) for pair in pairs))
+        self._table = self._table.followed_by(added)
         self._numbers = np.concatenate([self._numbers, [row.id for row in new]])
         practice = [row.kind == Kind.PRACTICE for row in new]
         self._practice = np.concatenate([self._practice, practice])

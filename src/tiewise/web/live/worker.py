@@ -24,7 +24,7 @@ from numpy.random import SeedSequence
 from tiewise.criticism.judge_statistics import judge_statistics
 from tiewise.criticism.leave_own_out import GaussianPosterior
 from tiewise.criticism.verdict import verdict
-from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE, on_scale
+from tiewise.data.answers import ANSWERS, Answer, on_scale
 from tiewise.data.counts import Counts
 from tiewise.engines.base import Draws, Engine
 from tiewise.engines.preconditioners.averaged_quadratic import Centre
@@ -43,8 +43,10 @@ from tiewise.pairing.policies import load_policy
 from tiewise.pairing.state import PairingState
 from tiewise.posterior.fit import described_tree, run_engine
 from tiewise.posterior.judgement_record import JudgementRecord, JudgementTable
+from tiewise.posterior.predictions import PosteriorDraws
 from tiewise.posterior.sampling import sample_on
-from tiewise.posterior.snapshot import snapshot_figures
+from tiewise.posterior.scales.anchored import attach_anchors
+from tiewise.posterior.snapshot import scale_figures, snapshot_figures
 from tiewise.posterior.tree import attach_judgements
 from tiewise.posterior.warnings import ENOUGH_DRAWS
 from tiewise.progress import no_progress
@@ -53,6 +55,7 @@ from tiewise.study.outage import StudyGone, outage_reason
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
+from tiewise.text import noun_forms
 from tiewise.web.live.cache import Failure, pack_failure, pack_rows
 from tiewise.web.live.reader import JudgementReader
 from tiewise.web.serving.log_format import VARIABLE as LOG_FORMAT
@@ -69,7 +72,6 @@ DATABASE, HOLDER = "TIEWISE_DATABASE", "TIEWISE_HOLDER"
 DRAWS, SEED = 1000, 1
 CHECKED_DRAWS, CHECKED = 100, 10_000
 """Draws and judgements that the verdict checks the model with."""
-SCALES = ("tie", "variance")
 POLL, IDLE_POLL, IDLE_AFTER = 0.3, 1.0, 60.0
 """Seconds between polls, between polls while idle, and until the worker is idle."""
 LEAST_INTERVAL = 0.8
@@ -86,16 +88,21 @@ class LeaseLost(Exception):
 
 
 class LiveFit:
-    """The fit of a study, renewed as judgements arrive."""
+    """The fit of a study, or of one of its questions, renewed as judgements arrive."""
 
     def __init__(self, study: Study, store: JudgeStore, holder: str) -> None:
         self.study, self.holder = study, holder
-        self.snapshots, self.researcher_store = SnapshotStore(store), ResearcherStore(store)
+        self.snapshots = SnapshotStore(store, study.question_id)
+        self.researcher_store = ResearcherStore(store)
         inputs = study.fit_inputs()
         self.ties, self.priors = inputs.ties, prior_set(study.priors(store))
+        self.levels, self.anchors = inputs.levels, inputs.anchor_table(study.items)
         self.context = ItemContext.read(areas=inputs.areas, id=inputs.id)
         # Without a map every item of the study is in the fit, compared or not.
-        self.reader = JudgementReader(store, () if self.context.graph else study.items)
+        listed = () if self.context.graph else study.items
+        self.reader = JudgementReader(
+            store, listed, graded=inputs.levels > 1, question=study.question_id
+        )
         self.names = {item.id: item.name for item in study.items.values()}
         self.model: BradleyTerry | None = None
         self.warm_start: WarmStart | None = None
@@ -114,17 +121,25 @@ class LiveFit:
             return
         model = self._model(counts)
         engine, draws = self._draws(model)
-        posterior = GaussianPosterior.from_draws(
-            draws.quality.reshape(-1, model.size), draws.tie.ravel()
-        )
         tree = self._tree(model, engine, draws, counting)
-        quality = tree["posterior/quality"].to_numpy().reshape(-1, model.size)
-        at_mode = posterior if self.warm_start is None else _at_mode(model, self.warm_start)
-        tie, variance = (tree["posterior"][name].to_numpy().ravel() for name in SCALES)
-        body = snapshot_figures(model, quality, tie, variance, names=self.names)
-        body |= _answers(counting) | {"engine": engine.name, "kind": engine.kind}
+        disagreeing = []
+        if model.anchors is not None:
+            disagreeing = attach_anchors(tree, model, np.random.default_rng(SEED))
+        sampled = PosteriorDraws.from_tree(tree)
+        posterior = GaussianPosterior.from_draws(
+            draws.quality.reshape(-1, model.size), draws.tie.ravel(), sampled.cuts
+        )
+        plain = self.warm_start if self.levels == 1 else None
+        at_mode = posterior if plain is None else _at_mode(model, plain)
+        variance = tree["posterior/variance"].to_numpy().ravel()
+        body = snapshot_figures(
+            model, sampled.quality, sampled.tie, variance, cuts=sampled.cuts, names=self.names
+        )
+        settings = self.study.settings
+        body |= scale_figures(settings.scale, tree, body, noun_forms(settings.study.noun))
+        body |= self._answers(counting) | {"engine": engine.name, "kind": engine.kind}
         body["verdict"] = verdict(tree, draws=CHECKED_DRAWS, judgements=CHECKED).to_dict()
-        body["cautions"] += draws.warnings
+        body["cautions"] += [*draws.warnings, *disagreeing]
         current = {
             "judges": pack_rows(self._judges(model.items, judgements, at_mode, excluded)),
             "standing": self._pairing_state(model, posterior).to_bytes(),
@@ -164,17 +179,16 @@ class LiveFit:
             used, both = np.unique([compared.left, compared.right], return_inverse=True)
             left, right = both.reshape(2, -1)
             items, compared = items[used], compared._replace(left=left, right=right)
-        counts = Counts.of(
-            items.tolist(), compared.left, compared.right,
-            compared.answer == FIRST, compared.answer == SECOND, compared.answer == TIE,
-            skips=len(judgements.answer) - len(compared.answer),
-        )  # fmt: skip
+        skips = len(judgements.answer) - len(compared.answer)
+        counts = compared.counts(tuple(items.tolist()), self.levels, skips=skips)
         return counts if self.ties else counts.without_ties()
 
     def _model(self, counts: Counts) -> BradleyTerry:
         """The model that `tiewise fit` would build; its prior is computed once."""
         if self.model is None:
-            self.model = build_model(counts, self.context, ties=self.ties, **self.priors)
+            self.model = build_model(
+                counts, self.context, ties=self.ties, anchors=self.anchors, **self.priors
+            )
         else:
             self.model = replace(self.model, counts=counts)
         return self.model
@@ -218,11 +232,26 @@ class LiveFit:
         numbered = self._numbered(items, judgements)
         return judge_statistics(self.reader.judges, numbered, posterior, excluded)
 
+    def _answers(self, judgements: JudgementTable) -> dict[str, Any]:
+        """How often each answer was given, and by how many; graded ones along their scale, too."""
+        out: dict[str, Any] = {
+            "answers": {a.stored: int((judgements.answer == a.code).sum()) for a in ANSWERS},
+            "judges": len(np.unique(judgements.judge)),
+        }
+        if judgements.strength is None:
+            return out
+        grades = [
+            {"answer": one.stored, "grade": one.strength, "count": _number_of(one, judgements)}
+            for one in self.study.scale.grades
+        ]
+        return out | {"grades": grades}
+
     def _pairing_state(self, model: BradleyTerry, posterior: GaussianPosterior) -> PairingState:
         state = PairingState.of(model.counts)
         if not load_policy(self.study.settings.pairing.policy).needs_posterior:
             return state
-        return state.with_posterior(posterior.mean, posterior.covariance, posterior.tie)
+        cuts = posterior.tie if posterior.cuts is None else posterior.cuts
+        return state.with_posterior(posterior.mean, posterior.covariance, cuts)
 
     def _store_nothing(self, judgements: JudgementTable, excluded: Any, counts: Counts) -> None:
         """Store that there is nothing to fit: not yet, or not any more."""
@@ -239,7 +268,46 @@ class LiveFit:
             self.snapshots.drop_current("failure")
 
 
-def run(live: LiveFit) -> None:
+class LiveQuestions:
+    """The fits of a study that asks several questions, one after the other."""
+
+    def __init__(self, study: Study, store: JudgeStore, holder: str) -> None:
+        self.holder, self.snapshots = holder, SnapshotStore(store)
+        ids = study.settings.question_ids
+        self.fits = [LiveFit(study.asking(id_), store, holder) for id_ in ids]
+        self._failed: list[LiveFit] = []
+
+    def renew(self, pulse: str) -> None:
+        """Renew every fit; what goes wrong with one is raised after the others were tried."""
+        errors: list[Exception] = []
+        self._failed = []
+        for fit in self.fits:
+            try:
+                fit.renew(pulse)
+            except (LeaseLost, StudyGone):
+                raise
+            except Exception as error:
+                errors.append(error)
+                self._failed.append(fit)
+        if errors:
+            raise errors[0]
+
+    def beat(self) -> None:
+        """Give a sign of life, for `/health`."""
+        self.fits[0].beat()
+
+    def fail(self, error: Exception, before: Failure | None) -> Failure:
+        """Store what went wrong, with the questions that it went wrong with."""
+        failures = [fit.fail(error, before) for fit in self._failed or self.fits]
+        return failures[0]
+
+
+def live_fit(study: Study, store: JudgeStore, holder: str) -> LiveFit | LiveQuestions:
+    """What a live worker renews."""
+    return (LiveQuestions if study.settings.questions else LiveFit)(study, store, holder)
+
+
+def run(live: LiveFit | LiveQuestions) -> None:
     """Poll for changes and fit, until another process has the lease."""
     done, changed, failure, beat = "", monotonic(), None, -HEARTBEAT_SECONDS
     while live.snapshots.lease_holder(TASK) == live.holder:
@@ -288,11 +356,12 @@ def _at_mode(model: BradleyTerry, start: WarmStart) -> GaussianPosterior:
     return GaussianPosterior.at_mode(model, mode.quality, mode.tie, float(np.exp(mode.log_alpha)))
 
 
-def _answers(judgements: JudgementTable) -> dict[str, Any]:
-    return {
-        "answers": {a.stored: int((judgements.answer == a.code).sum()) for a in ANSWERS},
-        "judges": len(np.unique(judgements.judge)),
-    }
+def _number_of(answer: Answer, judgements: JudgementTable) -> int:
+    """How often a graded answer was given."""
+    same = judgements.answer == answer.code
+    if answer.strength is not None:
+        same &= judgements.strength == answer.strength
+    return int(same.sum())
 
 
 def _end_with_parent() -> None:
@@ -317,7 +386,7 @@ def main() -> None:
     store = study.store(os.environ.get(DATABASE))
     try:
         with one_blas_thread():
-            run(LiveFit(study, store, os.environ[HOLDER]))
+            run(live_fit(study, store, os.environ[HOLDER]))
     except Exception as error:
         # Of these the site tells the log, and its supervisor starts another worker in time.
         if not isinstance(error, StudyGone) and outage_reason(error) is None:

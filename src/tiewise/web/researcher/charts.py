@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from math import floor, log10
 from typing import NamedTuple
 
 from tiewise.study.activity import DayCount
-from tiewise.text import percent, true_minus
-from tiewise.web.researcher.estimates import ItemEstimate
+from tiewise.text import percent
+from tiewise.web.researcher.estimates import LOGITS, ItemEstimate, ShownScale
 
 WIDE, TALL = 340, 164
 LEFT, RIGHT, ABOVE, BELOW = 36, 8, 10, 36
@@ -90,13 +91,14 @@ class DotPlot(NamedTuple):
     dots: tuple[IntervalDot, ...]
     step: float
     up: tuple[AxisLabel, ...]
+    """At the lower end, the average and the upper end."""
     average: float
 
 
-def dot_plot(rows: Sequence[ItemEstimate]) -> DotPlot:
+def dot_plot(rows: Sequence[ItemEstimate], shown: ShownScale = LOGITS) -> DotPlot:
     """Every item as a dot with its interval, the highest on the left."""
-    most = max((max(-row.low, row.high) for row in rows), default=0.0) or 1.0
-    scale = PlotScale((0, max(len(rows), 1)), (-most, most))
+    middle, most = shown.middle, _reach(rows, shown)
+    scale = PlotScale((0, max(len(rows), 1)), (middle - most, middle + most))
     dots = tuple(
         IntervalDot(
             row.key,
@@ -107,21 +109,44 @@ def dot_plot(rows: Sequence[ItemEstimate]) -> DotPlot:
         )
         for k, row in enumerate(rows)
     )
-    up = tuple(AxisLabel(scale.up(value), true_minus(f"{value:+.1f}")) for value in (-most, most))
-    return DotPlot(dots, round(scale.across(1) - scale.across(0), 1), up, scale.up(0.0))
+    places = map(scale.up, (middle - most, middle, middle + most))
+    up = tuple(map(AxisLabel, places, shown.ends(most)))
+    return DotPlot(dots, round(scale.across(1) - scale.across(0), 1), up, scale.up(middle))
 
 
-def tie_curve(curve: Mapping[str, Sequence[float]] | None) -> LinePlot | None:
-    """The probability of a tie over the gap in quality, with its band."""
+def _reach(rows: Sequence[ItemEstimate], shown: ShownScale) -> float:
+    """How far the intervals reach from the average, to either side."""
+    reach = (max(shown.middle - row.low, row.high - shown.middle) for row in rows)
+    return max(reach, default=0.0) or 1.0
+
+
+def tie_curve(
+    curve: Mapping[str, Sequence[float]] | None, shown: ShownScale = LOGITS
+) -> LinePlot | None:
+    """The probability of a tie over the gap between two items, with its band."""
     if not curve:
         return None
     gap, most = curve["gap"], _ceiling(max(curve["high"]))
     scale = PlotScale((min(gap), max(gap)), (0.0, most))
     above = scale.points(gap, curve["high"])
     below = scale.points(reversed(gap), reversed(curve["low"]))
-    across = tuple(AxisLabel(scale.across(x), f"{x:g}") for x in _steps(min(gap), max(gap)))
     up = tuple(AxisLabel(scale.up(y), percent(y)) for y in (0.0, most / 2, most))
+    across = gap_labels(scale, shown)
     return LinePlot(scale.points(gap, curve["median"]), f"{above} {below}", across, up)
+
+
+def gap_labels(scale: PlotScale, shown: ShownScale = LOGITS) -> tuple[AxisLabel, ...]:
+    """Round numbers along an axis of gaps in quality, in units of the scale that is shown."""
+    unit = shown.per_logit
+    step = _round_step(unit * (scale.x[1] - scale.x[0]) / 5)
+    values = _steps(unit * scale.x[0] / step, unit * scale.x[1] / step)
+    return tuple(AxisLabel(scale.across(step * k / unit), f"{step * k:g}") for k in values)
+
+
+def _round_step(size: float) -> float:
+    """The nearest of 1, 2 and 5, times a power of ten."""
+    power = 10.0 ** floor(log10(size))
+    return min((power * k for k in (1, 2, 5, 10)), key=lambda step: abs(step - size))
 
 
 def _ceiling(share: float) -> float:
@@ -181,12 +206,14 @@ class IntervalBar(NamedTuple):
     middle: float
 
 
-def interval_bars(rows: Sequence[ItemEstimate]) -> dict[str, IntervalBar]:
+def interval_bars(
+    rows: Sequence[ItemEstimate], shown: ShownScale = LOGITS
+) -> dict[str, IntervalBar]:
     """The interval of each item, all on one scale."""
-    most = max((max(-row.low, row.high) for row in rows), default=0.0) or 1.0
+    most = _reach(rows, shown)
 
     def position(value: float) -> float:
-        return round(BAR / 2 * (1 + value / most), 1)
+        return round(BAR / 2 * (1 + (value - shown.middle) / most), 1)
 
     return {
         row.item: IntervalBar(

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.geo.colours import LOW_TO_HIGH, SURE_TO_UNSURE, UNKNOWN, interpolate
-from tiewise.web.researcher.estimates import ItemEstimate
+from tiewise.web.researcher.estimates import LOGITS, ItemEstimate, ShownScale
 
 PALEST = 0.6
 """Share of the largest uncertainty up to which the palest colour may lie."""
 OUTLYING = 2.5
 """From so many times the upper quartile of sizes on, a value is an outlier."""
-ROUNDING = 0.005
-"""Of the numbers in a legend."""
 FEW_TO_MANY = SURE_TO_UNSURE[::-1]
 """As for uncertainty: dark is where little is known."""
 
@@ -50,22 +48,40 @@ def quality_limit(estimates: Sequence[float], sds: Sequence[float]) -> float:
 
 
 def quality_layer(
-    rows: Sequence[ItemEstimate], *, lower: str, higher: str, most: float | None = None
+    rows: Sequence[ItemEstimate],
+    scale: ShownScale = LOGITS,
+    *,
+    lower: str,
+    higher: str,
+    most: float | None = None,
 ) -> MapLayer:
-    """The estimate: blue below the average, red above it, darkest from `most` on."""
-    compared = [row for row in rows if not row.uncompared] or rows
-    limit = most or quality_limit([row.estimate for row in compared], [row.sd for row in compared])
-    beyond = most or any(abs(row.estimate) > limit + ROUNDING for row in rows)
+    """The estimate: blue below the average, red above it, darkest from `most` beyond it on."""
+    middle, compared = scale.middle, [row for row in rows if not row.uncompared] or rows
+    limit = most or quality_limit(
+        [row.estimate - middle for row in compared], [row.sd for row in compared]
+    )
+    beyond = most or any(abs(row.estimate - middle) > limit + _rounding(scale) for row in rows)
     less, more = (" or less", " or more") if beyond else ("", "")
-    ends = ((lower, f"−{limit:.1f}{less}"), ("average", "0"), (higher, f"+{limit:.1f}{more}"))
+    low, average, high = scale.ends(limit)
+    ends = ((lower, f"{low}{less}"), ("average", average), (higher, f"{high}{more}"))
     return MapLayer(
-        "quality", "Estimate", LOW_TO_HIGH, ends,
-        _fills(rows, LOW_TO_HIGH, lambda row: 0.5 + row.estimate / (2 * limit)),
+        "quality", scale.title, LOW_TO_HIGH, ends,
+        _fills(rows, LOW_TO_HIGH, lambda row: 0.5 + (row.estimate - middle) / (2 * limit)),
     )  # fmt: skip
 
 
+def _rounding(scale: ShownScale) -> float:
+    """That of the numbers in a legend."""
+    rounding: float = 0.5 * 10.0**-scale.digits
+    return rounding
+
+
 def uncertainty_layer(
-    rows: Sequence[ItemEstimate], *, least: float | None = None, most: float | None = None
+    rows: Sequence[ItemEstimate],
+    scale: ShownScale = LOGITS,
+    *,
+    least: float | None = None,
+    most: float | None = None,
 ) -> MapLayer:
     """The posterior standard deviation, darkest from `most` on.
 
@@ -74,8 +90,9 @@ def uncertainty_layer(
     limit = most or colour_limit([row.sd for row in rows])
     if least is None:
         least = min([PALEST * limit, *(row.sd for row in rows)])
-    more = " or more" if most or any(row.sd > limit + ROUNDING for row in rows) else ""
-    ends = (("surer", f"sd {least:.2f}"), ("less sure", f"sd {limit:.2f}{more}"))
+    beyond = most or any(row.sd > limit + _rounding(scale) for row in rows)
+    pale, dark = map(scale.spread_text, (least, limit))
+    ends = (("surer", f"sd {pale}"), ("less sure", f"sd {dark}{' or more' if beyond else ''}"))
     return MapLayer(
         "doubt", "Uncertainty", SURE_TO_UNSURE, ends,
         _fills(rows, SURE_TO_UNSURE, lambda row: (row.sd - least) / ((limit - least) or 1.0)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -16,7 +16,7 @@ from tiewise.study.values import Phase, TokenPurpose
 from tiewise.text import quantity
 from tiewise.web.request import NUMBER
 from tiewise.web.researcher import sign_in
-from tiewise.web.researcher.downloads import TABLES
+from tiewise.web.researcher.downloads import tables
 from tiewise.web.researcher.erasure import due_erasure
 from tiewise.web.researcher.report_job import report_status
 from tiewise.web.researcher.request import ResearcherRequest
@@ -31,6 +31,7 @@ MESSAGES = {
     "erased": "The answers are erased, and so are the files of items and the backups made here.",
 }
 AUDIT_ROWS = 500
+API_TOKENS = (TokenPurpose.API, TokenPurpose.COMMENTS)
 
 
 def control_page(request: ResearcherRequest) -> Response:
@@ -40,14 +41,21 @@ def control_page(request: ResearcherRequest) -> Response:
 
 def _control(request: ResearcherRequest, *, fault: str = "", message: str = "") -> Response:
     store = request.site.researcher_store
-    report = report_status(request.site.store)
+    report = report_status(request.site.store, request.site.study.question_id)
     source = f"From {quantity(report.comparisons, 'judgement')}, {ago(report.made or now(), now())}"
     return request.show(
         "researcher/control.html", status=422 if fault else 200, fault=fault, message=message,
         researchers=store.researchers(), shares=store.tokens(TokenPurpose.SHARE),
-        tokens=store.tokens(TokenPurpose.API), tables=TABLES, report=report, report_source=source,
-        judges_link=f"{request.base_url}/", due=due_erasure(request), backups=_backups(request),
+        tokens=_tokens(request), tables=tables(request.whole_study), report=report,
+        report_source=source, judges_link=f"{request.base_url}/", due=due_erasure(request),
+        backups=_backups(request),
     )  # fmt: skip
+
+
+def _tokens(request: ResearcherRequest) -> list[Any]:
+    """Tokens for programs, with and without what judges wrote."""
+    store = request.site.researcher_store
+    return [*store.tokens(TokenPurpose.API), *store.tokens(TokenPurpose.COMMENTS)]
 
 
 class BackupLine(NamedTuple):
@@ -111,7 +119,7 @@ def remove_researcher(request: ResearcherRequest) -> Response:
 def make_link(request: ResearcherRequest) -> Response:
     """A link to the map for partners, or a token for programs; shown once."""
     label, days = clean_line(request.form.get("label")), clean_line(request.form.get("days"))
-    if request.form.get("kind") not in (TokenPurpose.SHARE, TokenPurpose.API):
+    if request.form.get("kind") not in (TokenPurpose.SHARE, *API_TOKENS):
         raise HTTPException(400)
     purpose = TokenPurpose(request.form.get("kind"))
     if not 1 <= len(label) <= LONGEST_LABEL:
@@ -141,8 +149,12 @@ def _new_link(
     return request.show(
         "researcher/new_link.html", title=f"A token for {label}", label="Token", link=secret,
         explanation=f"For programs that read {request.base_url}/api/v1/. Whoever has it can read "
-        f"every judgement. {until}",
+        f"every judgement{_and_comments(purpose)}. {until}",
     )  # fmt: skip
+
+
+def _and_comments(purpose: TokenPurpose) -> str:
+    return ", and what judges wrote" if purpose == TokenPurpose.COMMENTS else ""
 
 
 def end_link(request: ResearcherRequest) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import pairwise
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
@@ -11,12 +12,15 @@ from starlette.responses import JSONResponse, Response
 
 from tiewise import text
 from tiewise.posterior.reliability import StoppingAdvice, stopping_advice
+from tiewise.study.asking.comment_store import CommentStore
 from tiewise.study.connection import now
 from tiewise.study.snapshot_store import Snapshot
 from tiewise.web.researcher import charts, choropleth, erasure, wording
 from tiewise.web.researcher.estimates import (
+    LOGITS,
     SORT_ORDERS,
     ItemEstimate,
+    ShownScale,
     connectedness,
     early_sentence,
     item_estimates,
@@ -27,10 +31,11 @@ from tiewise.web.researcher.estimates import (
     uncompared_note,
 )
 from tiewise.web.researcher.forecast import forecast, forecast_sentence
+from tiewise.web.researcher.grades import graded_answers
 from tiewise.web.researcher.history import (
-    MISSING,
     HistoryFrame,
     HistoryScale,
+    Replay,
     history_scale,
     without_superseded,
 )
@@ -67,8 +72,10 @@ def items_page(request: ResearcherRequest) -> Response:
     by = request.query("by")
     by = by if by in SORT_ORDERS else "name" if values["early"] else "position"
     values |= {"rows": sort_estimates(rows, by), "layers": [choropleth.coverage_layer(rows)]}
+    asked = request.site.study.settings.reasons.asked
+    commented = CommentStore(request.site.store).counts() if asked else {}
     return request.show(
-        "researcher/items.html", **values, by=by, order=SORT_ORDERS[by].words,
+        "researcher/items.html", **values, by=by, order=SORT_ORDERS[by].words, commented=commented,
         connectedness=connectedness(rows, values["nouns"]),
     )  # fmt: skip
 
@@ -76,13 +83,27 @@ def items_page(request: ResearcherRequest) -> Response:
 def history_page(request: ResearcherRequest) -> Response:
     """Earlier snapshots, to be replayed or seen one by one."""
     snapshot = _chosen_snapshot(request)
-    frames = request.site.history.frames() if snapshot else []
+    frames, shown = _replay(request) if snapshot else Replay([], LOGITS)
+    if snapshot and shown.figures_of(snapshot.body) is None:  # a moment between the frames
+        frames, shown = request.site.history.frames(), LOGITS
     # One scale for all of them, so that they can be compared.
-    scale = history_scale(frames)
+    scale = history_scale(frames, shown.middle)
     return request.show(
         "researcher/history.html", frames=frames, scale=scale,
-        **_estimates(request, snapshot, scale if frames else None),
+        **_estimates(request, snapshot, scale if frames else None, shown),
+        before_scale=shown.name != _shown_scale(request).name,
     )  # fmt: skip
+
+
+def _replay(request: ResearcherRequest) -> Replay:
+    """Earlier snapshots on the scale of the latest, if they are known on it and it is asked for."""
+    shown = LOGITS if request.query("in") == LOGITS.name else _shown_scale(request)
+    return Replay.of(request.site.history.frames(), shown)
+
+
+def _shown_scale(request: ResearcherRequest) -> ShownScale:
+    snapshot = request.site.snapshot_cache.snapshot()
+    return ShownScale.of(snapshot.body if snapshot else None)
 
 
 def _chosen_snapshot(request: ResearcherRequest) -> Snapshot | None:
@@ -98,8 +119,12 @@ def _chosen_snapshot(request: ResearcherRequest) -> Snapshot | None:
 
 def history_frames(request: ResearcherRequest) -> Response:
     """The frames of a replay: items in the order of the study, in hundredths."""
-    frames = request.site.history.frames()
-    return JSONResponse([_frame_values(frame, _early(request, frame)) for frame in frames])
+    frames, shown = _replay(request)
+    values = [_frame_values(frame, _early(request, frame)) for frame in frames]
+    if not shown.line:  # the order is that of quality
+        for own, frame in zip(values, request.site.history.frames(), strict=True):
+            own["order"] = frame.highest_first()
+    return JSONResponse(values)
 
 
 def _frame_values(frame: HistoryFrame, early: str) -> dict[str, Any]:
@@ -107,9 +132,14 @@ def _frame_values(frame: HistoryFrame, early: str) -> dict[str, Any]:
         "id": frame.id, "made": frame.made.isoformat(timespec="seconds"),
         "comparisons": frame.comparisons, "reliability": round(frame.reliability, 4),
         "early": early, "uncompared": sorted(frame.uncompared),
-        "estimate": [None if value == MISSING else value for value in frame.estimate],
-        "sd": [None if value == MISSING else value for value in frame.sd],
+        "estimate": [_hundredths(value) for value in frame.estimate],
+        "sd": [_hundredths(value) for value in frame.sd],
     }  # fmt: skip
+
+
+def _hundredths(value: float) -> int | None:
+    """The eye sees no more; None of an item that the snapshot lacks."""
+    return None if isnan(value) else round(100 * value)
 
 
 def shared_page(request: ResearcherRequest) -> Response:
@@ -172,7 +202,7 @@ def _activity(request: ResearcherRequest, at: datetime) -> dict[str, Any]:
 
 def _certainty(request: ResearcherRequest, values: dict[str, Any]) -> dict[str, Any]:
     """Whether there are enough comparisons, and which items have few."""
-    snapshot, rows = values["snapshot"], values["rows"]
+    snapshot, rows, shown = values["snapshot"], values["rows"], values["shown_scale"]
     frames = request.site.history.frames() if snapshot else []
     points = [(frame.comparisons, frame.reliability) for frame in frames]
     highest, lowest = top_and_bottom(rows)
@@ -182,8 +212,9 @@ def _certainty(request: ResearcherRequest, values: dict[str, Any]) -> dict[str, 
             without_superseded(points), request.site.study.settings.study.reliability
         ),
         "superseded": any(later[0] < before[0] for before, later in pairwise(points)),
-        "dot_plot": None if values["area_paths"] else charts.dot_plot(rows),
-        "tie_curve": charts.tie_curve(snapshot.body["tie_curve"]) if snapshot else None,
+        "dot_plot": None if values["area_paths"] else charts.dot_plot(rows, shown),
+        "tie_curve": charts.tie_curve(snapshot.body["tie_curve"], shown) if snapshot else None,
+        **graded_answers(request.site.study, snapshot, shown),
         "least_compared": least_compared(rows),
         "connectedness": connectedness(rows, values["nouns"]),
     }  # fmt: skip
@@ -195,23 +226,34 @@ def _advice(request: ResearcherRequest, snapshot: Snapshot | None) -> StoppingAd
 
 
 def _estimates(
-    request: ResearcherRequest, snapshot: Snapshot | None, scale: HistoryScale | None = None
+    request: ResearcherRequest,
+    snapshot: Snapshot | None,
+    scale: HistoryScale | None = None,
+    shown: ShownScale | None = None,
 ) -> dict[str, Any]:
-    """Items and their map, coloured on a scale of their own or on this one."""
+    """Items and their map, coloured and shown on scales of their own or on these."""
     site, study = request.site, request.site.study
-    rows = item_estimates(snapshot.body, study) if snapshot else []
+    shown = shown or ShownScale.of(snapshot.body if snapshot else None)
+    rows = item_estimates(snapshot.body, study, shown) if snapshot else []
     about = study.settings.study
     area_paths = site.maps.area_paths if site.maps and rows else None
-    layers, caveats = _layers(rows, about.lower, about.higher, scale), _caveats(request, snapshot)
+    layers = _layers(rows, shown, (about.lower, about.higher), scale)
+    caveats = _caveats(request, snapshot)
     return {
-        "snapshot": snapshot, "rows": rows, "bars": charts.interval_bars(rows),
+        "snapshot": snapshot, "rows": rows, "bars": charts.interval_bars(rows, shown),
         "wording": wording, "text": text, "area_paths": area_paths, "layers": layers,
-        "by_item": {row.item: row for row in rows},
+        "by_item": {row.item: row for row in rows}, "shown_scale": shown,
         "nouns": text.noun_forms(about.noun),
         "names": list(labels(study).values()),
         "uncompared": sum(row.uncompared for row in rows),
-        "map_data": _map_data(rows, layers, len(study.items)) | caveats,
+        "map_data": _map_data(rows, layers, len(study.items)) | caveats | _written(shown),
     } | caveats  # fmt: skip
+
+
+def _written(shown: ShownScale) -> dict[str, Any]:
+    """How the script writes estimates."""
+    names = ("title", "digits", "signed", "middle", "limits")
+    return {"scale": {name: getattr(shown, name) for name in names}}
 
 
 def _caveats(request: ResearcherRequest, snapshot: Snapshot | None) -> dict[str, str]:
@@ -229,12 +271,13 @@ def _early(request: ResearcherRequest, moment: Snapshot | HistoryFrame) -> str:
 
 
 def _layers(
-    rows: list[ItemEstimate], lower: str, higher: str, scale: HistoryScale | None
+    rows: list[ItemEstimate], shown: ShownScale, ends: tuple[str, str], scale: HistoryScale | None
 ) -> list[choropleth.MapLayer]:
+    lower, higher = ends
     largest = (scale.estimate, scale.sd) if scale else (None, None)
     return [
-        choropleth.quality_layer(rows, lower=lower, higher=higher, most=largest[0]),
-        choropleth.uncertainty_layer(rows, least=0.0 if scale else None, most=largest[1]),
+        choropleth.quality_layer(rows, shown, lower=lower, higher=higher, most=largest[0]),
+        choropleth.uncertainty_layer(rows, shown, least=0.0 if scale else None, most=largest[1]),
     ]
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response, StreamingResponse
 
-from tiewise.study.export import ABOUT, export, export_one
+from tiewise.study.export import ABOUT, COMMENTS, export, export_one
+from tiewise.study.study import Study
 from tiewise.web.researcher.report_job import MEDIA_TYPES, report_file, start_report
 from tiewise.web.researcher.request import ResearcherRequest
 
@@ -22,16 +24,22 @@ TABLES = {
     "offers.csv": "every pair that was shown, answered or not",
     "erased.csv": "what was erased when",
     "items.csv": "what is compared",
-    ABOUT: "whether judges could call a tie; keep it beside comparisons.csv",
+    ABOUT: "whether judges could call a tie, and grades; keep it beside comparisons.csv",
 }
+WITH_COMMENTS = {COMMENTS: "why judges answered as they did, in their own words"}
 ZIP = "export.zip"
 CHUNK = 256 * 1024
+
+
+def tables(study: Study) -> dict[str, str]:
+    """The tables of a study, and what each holds."""
+    return TABLES | (WITH_COMMENTS if study.settings.reasons.asked else {})
 
 
 def download(request: ResearcherRequest) -> Response:
     """A file; the download is written to the audit log."""
     name = request.http.path_params["name"]
-    if name not in TABLES and name != ZIP and name not in MEDIA_TYPES:
+    if name not in tables(request.whole_study) and name != ZIP and name not in MEDIA_TYPES:
         raise HTTPException(404)
     response = _report(request, name) if name in MEDIA_TYPES else _tables(request, name)
     request.site.researcher_store.log("download", name, by=request.researcher)
@@ -53,7 +61,8 @@ def _report(request: ResearcherRequest, name: str) -> Response:
 
 
 def _tables(request: ResearcherRequest, name: str) -> Response:
-    study, store = request.site.study, request.site.store
+    study = replace(request.whole_study, items=dict(request.site.items))
+    store = request.site.store
     with tempfile.TemporaryDirectory() as folder:
         if name == ZIP:
             return file_response(

@@ -74,7 +74,10 @@ def erase(request: ResearcherRequest) -> Response:
         return _page(request, WRONG_PASSWORD, "password", status=403)
     schedule = backup_schedule()
     try:
-        erase_study(site.study, site.store, by=me, backups=schedule.into if schedule else None)
+        erase_study(
+            request.whole_study, site.store, by=me, backups=schedule.into if schedule else None
+        )
     except InputError as error:
         return _page(request, sentence(error), status=409)
+    site.erasure_watch.invalidate()
     return request.redirect("/watch/run?done=erased")

@@ -7,10 +7,88 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tiewise.study.study import Study
-from tiewise.text import quantity, rank_range
+from tiewise.text import quantity, rank_range, signed, true_minus
 
 LEAST_COMPARED = 10
 TOP, BOTTOM = 10, 5
+QUALITIES = ("mean", "sd", "low", "high")
+SCORES = ("score", "score_sd", "score_low", "score_high")
+
+
+class ShownScale(NamedTuple):
+    """The scale on which estimates are shown; by default logits."""
+
+    name: str = "logit"
+    title: str = "Estimate"
+    digits: int = 2
+    signed: bool = True
+    middle: float = 0.0
+    """The score of the average item, in the middle of pictures."""
+    line: tuple[float, float] | None = (0.0, 1.0)
+    """Origin and slope, where scores are a straight line of quality."""
+    limits: tuple[float, float] | None = None
+    """The least and the greatest score that there can be."""
+    meaning: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any] | None) -> ShownScale:
+        """The scale of a snapshot."""
+        facts = body and body.get("scale")
+        if not facts:
+            return LOGITS
+        assert body is not None
+        # Snapshots of an earlier version do not tell the middle, which is that of all items.
+        middle = facts.get("middle", sum(body["score"]) / len(body["score"]))
+        line, limits = (own and tuple(own) for own in (facts.get("line"), facts.get("limits")))
+        return cls(
+            facts["name"], facts["title"], facts["digits"], facts["signed"], middle, line, limits,
+            tuple(facts["meaning"]),
+        )  # fmt: skip
+
+    def text(self, value: float) -> str:
+        """A score as readers see it."""
+        if self.signed:
+            return signed(value, self.digits)
+        return true_minus(f"{value:.{self.digits}f}")
+
+    def spread_text(self, sd: float) -> str:
+        """A standard deviation on this scale."""
+        return f"{sd:.{self.digits}f}"
+
+    def ends(self, reach: float) -> tuple[str, str, str]:
+        """What stands at both ends and in the middle of a picture that reaches so far."""
+        if self.signed:
+            return f"−{reach:.1f}", "0", f"+{reach:.1f}"
+        middle = self.middle
+        return self.text(middle - reach), self.text(middle), self.text(middle + reach)
+
+    @property
+    def gap(self) -> str:
+        """What a difference between two items is called along an axis."""
+        if self.name == LOGITS.name:
+            return "gap in quality"
+        return f"gap in {self.title}" if self.line else "gap in quality (logits)"
+
+    @property
+    def per_logit(self) -> float:
+        """What a logit is in these units; where it is not always the same, 1: a logit itself."""
+        return self.line[1] if self.line else 1.0
+
+    def figures_of(self, body: Mapping[str, Any]) -> Mapping[str, Sequence[float]] | None:
+        """Mean, sd, low and high of every item of a snapshot on this scale; None if not known."""
+        own = body.get("scale")
+        if self.name != LOGITS.name and own and own["name"] == self.name:
+            return dict(zip(QUALITIES, (body[name] for name in SCORES), strict=True))
+        if self.line is None:
+            return None
+        if self.name == LOGITS.name:
+            return body
+        origin, slope = self.line
+        ends = {name: [origin + slope * x for x in body[name]] for name in ("mean", "low", "high")}
+        return ends | {"sd": [slope * x for x in body["sd"]]}
+
+
+LOGITS = ShownScale()
 
 
 class ItemEstimate(NamedTuple):
@@ -26,18 +104,15 @@ class ItemEstimate(NamedTuple):
     rank_low: int
     rank_high: int
     estimate: float
-    """The posterior mean, as in the report."""
+    """The posterior mean on the scale that is shown, as in the report."""
     low: float
     high: float
     sd: float
+    side: str
+    """Whether the whole interval of its quality is `above` the average, or `below` it."""
     top: float | None
     comparisons: int
     part: int
-
-    @property
-    def side(self) -> str:
-        """Whether the whole interval is above the average, or below it."""
-        return "above" if self.low > 0 else "below" if self.high < 0 else ""
 
     @property
     def could_be(self) -> str:
@@ -50,21 +125,29 @@ class ItemEstimate(NamedTuple):
         return self.comparisons == 0
 
 
-def item_estimates(body: Mapping[str, Any], study: Study) -> list[ItemEstimate]:
-    """Every item of a snapshot that is in the study, the highest first."""
+def item_estimates(
+    body: Mapping[str, Any], study: Study, scale: ShownScale = LOGITS
+) -> list[ItemEstimate]:
+    """Every item of a snapshot that is in the study, the highest quality first, on this scale."""
     keys, names = {item: k for k, item in enumerate(study.items)}, labels(study)
+    figures = scale.figures_of(body)
+    assert figures is not None
+    sides = [_side(low, high) for low, high in zip(body["low"], body["high"], strict=True)]
     columns = [
-        body[name]
-        for name in ("rank_low", "rank_high", "mean", "low", "high", "sd", "top", "comparisons",
-                     "part")
+        body["rank_low"], body["rank_high"], *(figures[name] for name in ("mean", "low", "high")),
+        figures["sd"], sides, *(body[name] for name in ("top", "comparisons", "part")),
     ]  # fmt: skip
     rows = [
-        ItemEstimate(keys[item], item, names[item], study.items[item].group, 0, *values)
-        for item, *values in zip(body["items"], *columns, strict=True)
+        (mean, ItemEstimate(keys[item], item, names[item], study.items[item].group, 0, *values))
+        for item, mean, *values in zip(body["items"], body["mean"], *columns, strict=True)
         if item in keys
     ]
-    highest_first = sorted(rows, key=lambda one: (-one.estimate, one.key))
-    return [row._replace(position=k) for k, row in enumerate(highest_first, 1)]
+    highest_first = sorted(rows, key=lambda one: (-one[0], one[1].key))
+    return [row._replace(position=k) for k, (_, row) in enumerate(highest_first, 1)]
+
+
+def _side(low: float, high: float) -> str:
+    return "above" if low > 0 else "below" if high < 0 else ""
 
 
 def labels(study: Study) -> dict[str, str]:

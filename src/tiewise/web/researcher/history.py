@@ -5,33 +5,42 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from datetime import datetime
+from math import isnan, nan
 from threading import Lock
 from typing import NamedTuple
 
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.snapshot_store import Snapshot, SnapshotStore
 from tiewise.web.researcher.choropleth import colour_limit, quality_limit
+from tiewise.web.researcher.estimates import LOGITS, ShownScale
 
 MOST = 60
-PRECISION = 100
-"""A replay has hundredths; the eye sees no more."""
 SD_ROOM = 2.0
 """The darkest uncertainty of a replay, in those of its last frame: there was more at first."""
-LARGEST = 32_000
-MISSING = -32_768
+MISSING = nan
+
+
+class FrameScores(NamedTuple):
+    """Each item of a snapshot on another scale than logits."""
+
+    scale: str
+    estimate: array[float]
+    sd: array[float]
 
 
 class HistoryFrame(NamedTuple):
-    """One snapshot: when it was made, of how many comparisons, and each item in hundredths."""
+    """One snapshot: when it was made, of how many comparisons, and each item's estimate."""
 
     id: int
     made: datetime
     comparisons: int
     reliability: float
-    estimate: array[int]
-    sd: array[int]
+    estimate: array[float]
+    sd: array[float]
     uncompared: frozenset[int]
     """Positions of the items that nobody had compared yet."""
+    scores: FrameScores | None = None
+    """The same on another scale than logits, where the snapshot has it."""
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot, items: Sequence[str]) -> HistoryFrame:
@@ -40,28 +49,63 @@ class HistoryFrame(NamedTuple):
         places = {item: k for k, item in enumerate(body["items"])}
         order, counts = [places.get(item) for item in items], body["comparisons"]
 
-        def hundredths(values: Sequence[float]) -> array[int]:
-            return array("h", (MISSING if k is None else _hundredths(values[k]) for k in order))
+        def column(name: str) -> array[float]:
+            return array("f", (MISSING if k is None else body[name][k] for k in order))
 
         return cls(
             snapshot.id,
             snapshot.made,
             snapshot.comparisons,
             body["reliability"],
-            hundredths(body["mean"]),
-            hundredths(body["sd"]),
+            column("mean"),
+            column("sd"),
             frozenset(at for at, k in enumerate(order) if k is not None and not counts[k]),
+            FrameScores(body["scale"]["name"], column("score"), column("score_sd"))
+            if "scale" in body
+            else None,
         )
+
+    def on(self, scale: ShownScale) -> HistoryFrame | None:
+        """The same on this scale; None where the snapshot does not tell."""
+        if self.scores and self.scores.scale == scale.name:
+            return self._replace(estimate=self.scores.estimate, sd=self.scores.sd)
+        if scale.line is None:
+            return None
+        origin, slope = scale.line
+        estimate = array("f", (origin + slope * value for value in self.estimate))
+        return self._replace(estimate=estimate, sd=array("f", (slope * sd for sd in self.sd)))
+
+    def highest_first(self) -> list[int]:
+        """Positions of items in the order of their quality, to be taken before it is rescaled."""
+        known = [k for k, value in enumerate(self.estimate) if not isnan(value)]
+        return sorted(known, key=lambda k: (-self.estimate[k], k))
+
+
+class Replay(NamedTuple):
+    """Frames that are all on one scale, and the scale."""
+
+    frames: list[HistoryFrame]
+    scale: ShownScale
+
+    @classmethod
+    def of(cls, frames: Sequence[HistoryFrame], scale: ShownScale) -> Replay:
+        """The frames on this scale, or in logits where some of them are not known on it."""
+        own = [frame.on(scale) for frame in frames]
+        known = [frame for frame in own if frame is not None]
+        return cls(known, scale) if len(known) == len(own) else cls(list(frames), LOGITS)
 
 
 class HistoryScale(NamedTuple):
-    """The sizes that have the darkest colours in every frame; never 0."""
+    """The sizes that have the darkest colours in every frame; never 0.
+
+    That of estimates is how far they lie from the middle of their scale.
+    """
 
     estimate: float
     sd: float
 
 
-def history_scale(frames: Sequence[HistoryFrame]) -> HistoryScale:
+def history_scale(frames: Sequence[HistoryFrame], middle: float = 0.0) -> HistoryScale:
     """The scale of all frames, from what the last one says of items that were compared.
 
     The first frames know next to nothing; on a scale that holds them the last would be white.
@@ -69,11 +113,10 @@ def history_scale(frames: Sequence[HistoryFrame]) -> HistoryScale:
     if not frames:
         return HistoryScale(1.0, 1.0)
     last = frames[-1]
-    known = [k for k, value in enumerate(last.estimate) if value != MISSING]
+    known = [k for k, value in enumerate(last.estimate) if not isnan(value)]
     compared = [k for k in known if k not in last.uncompared] or known
-    estimates, sds = (
-        [values[k] / PRECISION for k in compared] for values in (last.estimate, last.sd)
-    )
+    estimates = [last.estimate[k] - middle for k in compared]
+    sds = [last.sd[k] for k in compared]
     return HistoryScale(quality_limit(estimates, sds), SD_ROOM * colour_limit(sds))
 
 
@@ -90,15 +133,11 @@ def without_superseded(points: Sequence[tuple[int, float]]) -> list[tuple[int, f
     return kept
 
 
-def _hundredths(value: float) -> int:
-    return max(-LARGEST, min(LARGEST, round(value * PRECISION)))
-
-
 class SnapshotHistory:
     """The snapshots of a study so far; one for each process, for any number of threads."""
 
-    def __init__(self, store: JudgeStore, items: Sequence[str]) -> None:
-        self._snapshots, self._items = SnapshotStore(store), items
+    def __init__(self, store: JudgeStore, items: Sequence[str], question: str = "") -> None:
+        self._snapshots, self._items = SnapshotStore(store, question), items
         self._frames: dict[int, HistoryFrame] = {}
         self._lock = Lock()
 

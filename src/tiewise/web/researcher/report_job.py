@@ -1,6 +1,6 @@
 """The report and the briefing, made on request by a process of their own, one at a time.
 
-    python -m tiewise.web.researcher.report_job FOLDER HOLDER
+    python -m tiewise.web.researcher.report_job FOLDER HOLDER [QUESTION]
 
 It runs `tiewise fit` and `tiewise briefing` in a new folder and writes the outcome to the database,
 whose address is in the environment. It ends when its standard input does, and so with the site.
@@ -51,9 +51,12 @@ class ReportStatus(NamedTuple):
     fault: str
 
 
-def report_status(store: JudgeStore) -> ReportStatus:
-    """Whether reports are being made, which there are, and what went wrong last."""
-    snapshots = SnapshotStore(store)
+def report_status(store: JudgeStore, question: str = "") -> ReportStatus:
+    """Whether reports are being made, which there are, and what went wrong last.
+
+    Of a study with several questions, those of one.
+    """
+    snapshots = SnapshotStore(store, question)
     running = snapshots.lease_holder(TASK) is not None
     done, failed = snapshots.current(TASK), snapshots.current(FAULT)
     facts: dict[str, Any] = json.loads(done[1]) if done else {}
@@ -64,7 +67,7 @@ def report_status(store: JudgeStore) -> ReportStatus:
 
 def report_file(study: Study, store: JudgeStore, name: str) -> Path | None:
     """The file of the report or the briefing, where it has been made."""
-    status = report_status(store)
+    status = report_status(store, study.question_id)
     path = _reports_folder(study) / status.folder / name
     return path if status.made and path.is_file() else None
 
@@ -75,7 +78,7 @@ def _reports_folder(study: Study) -> Path:
 
 def start_report(study: Study, store: JudgeStore) -> bool:
     """Start making reports; False where that is under way."""
-    snapshots, holder = SnapshotStore(store), secrets.token_hex(8)
+    snapshots, holder = SnapshotStore(store, study.question_id), secrets.token_hex(8)
     if not snapshots.take_lease(TASK, holder, LEASE_SECONDS):
         return False
     snapshots.set_current(FAULT, INTERRUPTED.encode())
@@ -83,7 +86,7 @@ def start_report(study: Study, store: JudgeStore) -> bool:
     process = subprocess.Popen(
         [
             sys.executable, "-m", "tiewise.web.researcher.report_job",
-            str(study.folder.resolve()), holder,
+            str(study.folder.resolve()), holder, *([study.question_id] * bool(study.question_id)),
         ],
         env=os.environ | {DATABASE_VARIABLE: address, ADDRESS_FILE_VARIABLE: ""},
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -95,12 +98,12 @@ def start_report(study: Study, store: JudgeStore) -> bool:
 # In the process that makes them.
 
 
-def main(folder: str, holder: str) -> None:
+def main(folder: str, holder: str, question: str | None = None) -> None:
     """Make both, and write the outcome to the database."""
     os.nice(5)
-    study = Study.open(folder)
+    study = Study.open(folder).asking(question)
     store = study.store(os.environ.get(DATABASE_VARIABLE))
-    snapshots = SnapshotStore(store)
+    snapshots = SnapshotStore(store, study.question_id)
     try:
         _make_reports(study, CommandRunner(snapshots, holder))
     except InputError as error:
@@ -162,7 +165,8 @@ def _make_reports(study: Study, runner: CommandRunner) -> None:
     name = f"{moment}-{secrets.token_hex(2)}"
     out = str(home / name)
     try:
-        runner.run("fit", str(study.folder), "--out", out)
+        chosen = ["--question-id", study.question_id] if study.question_id else []
+        runner.run("fit", str(study.folder), "--out", out, *chosen)
         runner.run("briefing", out, "--title", study.settings.study.title)
     except InputError:
         shutil.rmtree(out, ignore_errors=True)
@@ -170,9 +174,19 @@ def _make_reports(study: Study, runner: CommandRunner) -> None:
     fit = json.loads((home / name / "fit.json").read_text(encoding="utf-8"))
     facts = {"folder": name, "comparisons": fit["comparisons"]}
     runner.snapshots.set_current(TASK, json.dumps(facts).encode())
+    of_others = _made_for_others(study, runner.snapshots)
     for old in home.iterdir():
-        if old.name != name and MADE.fullmatch(old.name):  # whatever else is there is not ours
+        # Whatever else is there is not ours, or of another question.
+        if old.name not in (name, *of_others) and MADE.fullmatch(old.name):
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _made_for_others(study: Study, snapshots: SnapshotStore) -> list[str]:
+    """Folders with the reports of other questions."""
+    if not study.question_id:
+        return []
+    ids = Study.open(study.folder).settings.question_ids
+    return [report_status(snapshots.store, id_).folder for id_ in ids if id_ != study.question_id]
 
 
 if __name__ == "__main__":

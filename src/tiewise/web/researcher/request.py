@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from tiewise.study.study import Study
 from tiewise.study.values import Researcher, TokenPurpose
 from tiewise.web.request import (
     Endpoint,
@@ -27,7 +28,7 @@ from tiewise.web.security import SECRET, Session, address, new_secret
 from tiewise.web.site import Site
 
 HOME = "/watch"
-RESEARCHER_PATH = re.compile(r"/watch(/[a-z]+)*(\?[a-z0-9=&_-]*)?")
+RESEARCHER_PATH = re.compile(r"/watch(/[a-z0-9]+)*(\?[a-z0-9=&_-]*)?")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class ResearcherRequest(SiteRequest):
         site: Site = http.app.state.site
         check_host(http, site)
         session = site.cookies.read_researcher(http)
-        return cls(http, site, session or Session(new_secret()), session is not None)
+        asked = site.asked(_question(http, site))
+        return cls(http, asked, session or Session(new_secret()), session is not None)
 
     @property
     def path(self) -> str:
@@ -69,10 +71,41 @@ class ResearcherRequest(SiteRequest):
 
     def context(self) -> dict[str, Any]:
         """The values that every template of researchers gets."""
-        study = self.site.study
         return super().context() | {
-            "study": study, "researcher": self.researcher, "path": self.path,
+            "study": self.site.study, "researcher": self.researcher, "path": self.path,
+            "url": self.url, "questions": self.whole_study.settings.questions,
+            "asks_why": self.site.study.settings.reasons.asked, "also": self._also,
         }  # fmt: skip
+
+    @property
+    def whole_site(self) -> Site:
+        """The site with all questions; `site` is that of the one that is looked at."""
+        site: Site = self.http.app.state.site
+        return site
+
+    @property
+    def whole_study(self) -> Study:
+        """The study with all of its questions."""
+        return self.whole_site.study
+
+    def url(self, path: str) -> str:
+        """The path of a page on its host; pages of a study go on with the question looked at."""
+        if not self._also or not path.startswith((HOME, "/shared")):
+            return self.site.url(path)
+        before, mark, fragment = self.site.url(path).partition("#")
+        also = self._also if "?" in before else f"?{self._also[1:]}"
+        return f"{before}{also}{mark}{fragment}"
+
+    @property
+    def _also(self) -> str:
+        """What an address has besides, so that the question that is looked at stays the same."""
+        question = self.site.study.question_id
+        first = self.whole_study.settings.question_ids[0]
+        return "" if question == first else f"&question={question}"
+
+    def redirect(self, path: str) -> Response:
+        """Send the browser to another page of the study, with the question looked at."""
+        return self.redirect_outside(self.url(path))
 
     def write_session(self, response: Response) -> None:
         """Set the cookie of a researcher's browser."""
@@ -84,6 +117,13 @@ class ResearcherRequest(SiteRequest):
         return replace(
             self, researcher=self.site.researcher_store.session(secret) if self.known else None
         )
+
+
+def _question(http: Request, site: Site) -> str:
+    """The id of the question that the address names, else of the first."""
+    ids = site.study.settings.question_ids
+    named = http.query_params.get("question", "")
+    return named if named in ids else ids[0]
 
 
 ResearcherPage = Callable[[ResearcherRequest], Response]

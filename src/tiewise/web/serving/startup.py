@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from tiewise.errors import InputError
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
+from tiewise.study.words.in_use import languages_in_use
+from tiewise.web.words.of_study import language_faults
 
 DEFAULT_RESEARCHER = "researcher"
 STOP, NOTE = "Stop with Ctrl-C.", "Note:"
@@ -36,6 +39,23 @@ def first_sign_in_link(
         return f"{url}/sign-in/{secret}"
     finally:
         store.close()
+
+
+def language_lines(study: Study, database: str | None = None) -> list[str]:
+    """Notes about languages in use that are not fit to be offered; a new one is refused."""
+    faults = language_faults(study)
+    if not faults:
+        return []
+    store = study.store(database)
+    try:
+        in_use = languages_in_use(store)
+    finally:
+        store.close()
+    for code, lines in faults.items():
+        if code not in in_use:
+            more = f" ({len(lines) - 1} more; see `tiewise check`)" if len(lines) > 1 else ""
+            raise InputError(f"{study.folder}: {lines[0]}{more}")
+    return [f"{NOTE} {line}" for lines in faults.values() for line in lines[:1]]
 
 
 def startup_lines(

@@ -23,9 +23,11 @@
 
   // Words for numbers, as the server has them.
 
-  const signed = (value) => {
-    const text = Math.abs(value).toFixed(2);
-    return text === "0.00" ? text : (value < 0 ? "−" : "+") + text;
+  const written = (value) => {
+    const { digits, signed } = drawn.scale;
+    const text = Math.abs(value).toFixed(digits);
+    if (Number(text) === 0) return text;
+    return (value < 0 ? "−" : signed ? "+" : "") + text;
   };
   const chance = (value) =>
     value < 0.01 ? "below 1 %" : value > 0.99 ? "above 99 %" : `${Math.round(100 * value)} %`;
@@ -95,13 +97,13 @@
     const list = made("dl");
     if (drawn.early) {
       if (comparisons !== null) list.append(line("Comparisons", comparisons.toLocaleString("en")));
-      list.append(line("Estimate", "too early to say"));
+      list.append(line(drawn.scale.title, "too early to say"));
       return list;
     }
-    list.append(line("Estimate", signed(estimate)));
-    list.append(line("95 % interval", `${signed(low)} to ${signed(high)}`));
+    list.append(line(drawn.scale.title, written(estimate)));
+    list.append(line("95 % interval", `${written(low)} to ${written(high)}`));
     list.append(line("Position", couldBe ? `${position} (could be ${couldBe})` : `${position}`));
-    list.append(line("Uncertainty", `sd ${sd.toFixed(2)}`));
+    list.append(line("Uncertainty", `sd ${sd.toFixed(drawn.scale.digits)}`));
     if (top !== null) list.append(line(`Among the top ${about.top}`, chance(top)));
     if (comparisons !== null) list.append(line("Comparisons", comparisons.toLocaleString("en")));
     return list;
@@ -120,10 +122,13 @@
       return;
     }
     const name = made("p", { class: "called", dir: "auto" }, about.names[k]);
-    const more = made("p", {}, made("a", { href: `${about.items}#i${k}` }, "In the table"));
+    const address = about.item?.replace("NUMBER", k);
+    const open = made("a", { href: address }, "Its pairs and answers");
+    const more = made("p", {}, open, " ", made("a", { href: `${about.items}#i${k}` }, "In the table"));
     const note = made("p", { class: "hint" }, `${drawn.uncompared_note}.`);
     const notes = told[7] === 0 ? [note] : [];
-    panel.replaceChildren(name, figures(told), ...notes, ...(about.items === null ? [] : [more]));
+    const list = figures(told);
+    panel.replaceChildren(name, list, ...notes, ...(about.items === null ? [] : [more]));
   };
 
   // Figures that change under a reader are not read out each time.
@@ -278,19 +283,22 @@
     const stops = Object.fromEntries(
       Object.entries(about.ramps).map(([key, ramp]) => [key, ramp.map(channels)]),
     );
-    const note = drawn.uncompared_note;
+    const { uncompared_note: note, scale } = drawn;
+    const [least, greatest] = scale.limits ?? [-Infinity, Infinity];
     let timer = 0;
 
+    const quality = (estimate) => 0.5 + (estimate - scale.middle) / (2 * most);
+
     const figuresOf = (frame) => {
-      const order = frame.estimate.map((_, k) => k).filter((k) => frame.estimate[k] !== null);
-      order.sort((a, b) => frame.estimate[b] - frame.estimate[a] || a - b);
+      const order = frame.order ?? highestFirst(frame.estimate);
       const rows = frame.estimate.map(() => null);
       const uncompared = new Set(frame.uncompared);
       order.forEach((k, place) => {
         const [estimate, sd] = [frame.estimate[k] / 100, frame.sd[k] / 100];
-        const half = 1.96 * sd;
+        const low = Math.max(estimate - 1.96 * sd, least);
+        const high = Math.min(estimate + 1.96 * sd, greatest);
         const count = uncompared.has(k) ? 0 : null; // others are not told
-        rows[k] = [place + 1, "", estimate, estimate - half, estimate + half, sd, null, count];
+        rows[k] = [place + 1, "", estimate, low, high, sd, null, count];
       });
       return [order, rows];
     };
@@ -301,9 +309,10 @@
       drawn = {
         early: frame.early,
         uncompared_note: note,
+        scale,
         figures: rows,
         fills: {
-          quality: rows.map((row) => (row ? mixed(stops.quality, 0.5 + row[2] / (2 * most)) : "")),
+          quality: rows.map((row) => (row ? mixed(stops.quality, quality(row[2])) : "")),
           doubt: rows.map((row) => (row ? mixed(stops.doubt, row[5] / unsure) : "")),
         },
       };
@@ -359,6 +368,12 @@
     player.hidden = false;
   }
 
+  const highestFirst = (estimates) =>
+    estimates
+      .map((_, k) => k)
+      .filter((k) => estimates[k] !== null)
+      .sort((a, b) => estimates[b] - estimates[a] || a - b);
+
   const channels = (colour) => [1, 3, 5].map((k) => parseInt(colour.slice(k, k + 2), 16));
   function mixed(stops, share) {
     const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
@@ -376,8 +391,10 @@
   // The list of a replay: the rows that are there, filled in anew.
   function list(order, rows) {
     const there = all("[data-list] tbody tr");
-    const most = Math.max(...rows.map((row) => (row ? Math.max(-row[3], row[4]) : 0))) || 1;
-    const at = (value) => 60 * (1 + value / most);
+    const average = drawn.scale.middle;
+    const reach = (row) => (row ? Math.max(average - row[3], row[4] - average) : 0);
+    const most = Math.max(...rows.map(reach)) || 1;
+    const at = (value) => 60 * (1 + (value - average) / most);
     there.forEach((tr, place) => {
       const row = rows[order[place]];
       const [position, couldBe, name, estimate, bar, interval] = tr.children;
@@ -385,9 +402,9 @@
       couldBe.textContent = row[1];
       name.replaceChildren(made("span", { dir: "auto" }, about.names[order[place]]));
       if (row[7] === 0) name.append(" ", made("small", { class: "unmeasured" }, "not compared yet"));
-      estimate.textContent = signed(row[2]);
-      interval.textContent = `${signed(row[3])} to ${signed(row[4])}`;
-      const side = row[3] > 0 ? "above" : row[4] < 0 ? "below" : "";
+      estimate.textContent = written(row[2]);
+      interval.textContent = `${written(row[3])} to ${written(row[4])}`;
+      const side = row[3] > average ? "above" : row[4] < average ? "below" : "";
       one("svg", bar).setAttribute("class", `bar ${side}`);
       const [whole, middle] = all("rect", bar);
       whole.setAttribute("x", at(row[3]));

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tiewise.study.study import Item
 from tiewise.web.judge.items.kind import ItemKind
-from tiewise.web.judge.maps import EnlargedArea, OverviewMap
+from tiewise.web.judge.maps.study_maps import OverviewMap, ShownArea
 from tiewise.web.site import Site
 
 
-def view(site: Site, item: Item) -> EnlargedArea | None:
+def view(site: Site, item: Item) -> ShownArea | None:
     """The area enlarged, where the study has a map with this item."""
-    return site.maps.enlarged(item.id) if site.maps else None
+    return site.maps.shown(item.id) if site.maps else None
 
 
 def overview(site: Site, left: Item, right: Item) -> OverviewMap | None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tiewise.engines.slice_sampling import slice_draw
+from tiewise.engines.updates.slice_sampling import slice_draw
 from tiewise.model.map_priors import Mixture, log_share_prior, share_of
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Updates of one parameter after another, for Gibbs and Metropolis."""

@@ -1,0 +1,1 @@
+"""Anchors: what is known of some items from elsewhere."""

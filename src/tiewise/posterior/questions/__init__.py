@@ -1,0 +1,1 @@
+"""Qualities of several questions set beside each other."""

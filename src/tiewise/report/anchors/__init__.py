@@ -1,0 +1,1 @@
+"""Anchors in the report."""

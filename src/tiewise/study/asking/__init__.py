@@ -1,0 +1,1 @@
+"""What a judge is asked of a pair beyond one answer: several questions, and why."""

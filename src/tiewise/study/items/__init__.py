@@ -1,0 +1,1 @@
+"""One item of a study: what was answered about it."""

@@ -1,0 +1,151 @@
+"""The copies of items' files as part of a study: made with it, moved in whole, and looked over."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tiewise.errors import InputError, InputWarning
+from tiewise.progress import Progress
+from tiewise.study.media.checks import MEGABYTE
+from tiewise.study.media.intake import copy_files
+from tiewise.study.media.library import FOLDER, MediaItem, MediaLibrary
+from tiewise.study.media.limits import FileLimits
+from tiewise.study.study import Item
+from tiewise.text import quantity, some_names
+
+
+@contextmanager
+def copies_of(
+    items: Sequence[Item],
+    root: Path,
+    study: Path,
+    limits: FileLimits,
+    keep_metadata: bool,
+    progress: Progress,
+) -> Iterator[Callable[[], None]]:
+    """Copy the files of items beside the folder of a study; what is yielded moves them into it."""
+    named = [item for item in items if item.file]
+    if not named:
+        yield lambda: None
+        return
+    study.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{study.name[:60]}.", dir=study.parent))
+    try:
+        out = work / FOLDER
+        out.mkdir()
+        library = copy_files(
+            named, root, out, limits=limits, keep_metadata=keep_metadata, progress=progress
+        )
+        _mention_metadata(library, keep_metadata=keep_metadata)
+        yield lambda: _move(out, study / FOLDER)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(
+            f"the files cannot be copied ({why}); make room, or name another"
+        ) from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _move(out: Path, target: Path) -> None:
+    out.rename(target)
+
+
+def _mention_metadata(library: MediaLibrary, *, keep_metadata: bool) -> None:
+    """Say which recordings keep what else they tell, unless that was asked for."""
+    names = [name for name, item in library.items.items() if not item.bare]
+    if names and not keep_metadata:
+        warnings.warn(
+            f"ffmpeg is not installed, so that {some_names(names, 3)} keep what else they may tell "
+            "(names, places, devices); install it and make the study anew, or check them yourself",
+            InputWarning,
+            stacklevel=5,
+        )
+
+
+def faults_of_copies(study: Path, items: Iterable[Item]) -> Iterator[str]:
+    """Files of items that have no copies, or whose copies have gone."""
+    try:
+        library = MediaLibrary.open(study)
+    except InputError as error:
+        yield str(error)
+        return
+    for item in items:
+        if not item.file:
+            continue
+        if item.file not in library.items:
+            yield (
+                f"items.csv: {item.file!r}, the file of {item.name!r}, has no copies in {FOLDER}/; "
+                "put its old name back, or make the study anew (`tiewise new`)"
+            )
+            continue
+        for name in library.items[item.file].copies:
+            if not (library.folder / name).is_file():
+                yield (
+                    f"items.csv: {FOLDER}/{name}, a copy of {item.file!r}, is not there; restore "
+                    "it from a backup, or make the study anew"
+                )
+                break
+
+
+def copies_beyond(study: Path, items: Iterable[Item], limits: FileLimits) -> Iterator[str]:
+    """What of the copies is beyond the limits that the settings state."""
+    try:
+        library = MediaLibrary.open(study)
+    except InputError:  # said by `faults_of_copies`
+        return
+    there = {item.file: library.items[item.file] for item in items if item.file in library.items}
+    for file, media in there.items():
+        if len(media.pages) > limits.pages:
+            yield (
+                f"files.pages: {file!r} has {len(media.pages)} pages, more than {limits.pages}; "
+                "raise it, or make the study anew without that file"
+            )
+    sizes = {file: _bytes(library, media) for file, media in there.items()}
+    for file, size in sizes.items():
+        if size > limits.megabytes * MEGABYTE:
+            yield (
+                f"files.megabytes: the copies of {file!r} have {size / MEGABYTE:.0f} MB, more than "
+                f"{limits.megabytes}; raise it, or make the study anew without that file"
+            )
+    if sum(sizes.values()) > limits.total * MEGABYTE:
+        yield (
+            f"files.total: all copies have {sum(sizes.values()) / MEGABYTE:.0f} MB, more than "
+            f"{limits.total}; raise it, or make the study anew with smaller files"
+        )
+
+
+def _bytes(library: MediaLibrary, media: MediaItem) -> int:
+    """The size of the copies of an item that are there."""
+    paths = [library.folder / name for name in media.copies]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def without_words(study: Path, items: Iterable[Item]) -> Iterator[str]:
+    """Lines about items that say nothing to those who do not see, or do not hear."""
+    items, library = list(items), MediaLibrary.open(study)
+    kinds = [(item, library.items[item.file]) for item in items if item.file in library.items]
+    unseen = [
+        item.name for item, media in kinds
+        if media.pages and not media.is_read_aloud and not (item.alt or item.description)
+    ]  # fmt: skip
+    unseen += [item.name for item in items if item.image and not (item.alt or item.description)]
+    unheard = [
+        item.name for item, media in kinds
+        if media.kind in ("sound", "video") and not item.transcript
+    ]  # fmt: skip
+    for names, what, column in (
+        (unseen, "alternative text", "alt"), (unheard, "transcript", "transcript"),
+    ):  # fmt: skip
+        if names:
+            have = "has" if len(names) == 1 else "have"
+            yield (
+                f"items.csv: {quantity(len(names), 'item')} {have} no {what} ({some_names(names)}) "
+                f"for those who cannot {'see' if column == 'alt' else 'hear'} it; write it into a "
+                f"column {column}"
+            )

@@ -1,0 +1,1 @@
+"""Reading TOML files: what a key must be."""

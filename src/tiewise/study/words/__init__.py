@@ -1,0 +1,1 @@
+"""Languages of a study: which there are, and its own texts in them."""

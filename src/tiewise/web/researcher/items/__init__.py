@@ -1,0 +1,1 @@
+"""The page of one item: what it is, its estimate, and every answer about it."""
