@@ -11,8 +11,8 @@ ONE_BLAS_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Without compiled files each process of the tests, and every command they start, compiles anew.
 KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
 
-# One more than there are cores: tests that wait for a browser leave room for another.
-TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# Two more than there are cores: tests that wait for a browser or a server leave room for others.
+TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
 .PHONY: demo test test-slow test-all lint audit types everyday tools format figures coverage clean bench \
   bench-quick bench-large bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes \

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlsplit
 
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 
 FIELDS = """
@@ -92,6 +96,17 @@ class Reader(HTMLParser):
             text.append(data)
 
 
+@cache
+def event_loop() -> BlockingPortal:
+    """One event loop for all requests of this process.
+
+    Starlette's client would start a loop, and threads for it, for each request.
+    """
+    loop = ExitStack()
+    atexit.register(loop.close)
+    return loop.enter_context(start_blocking_portal())
+
+
 class Visitor:
     """Somebody with a browser of their own."""
 
@@ -99,6 +114,7 @@ class Visitor:
         self.client = TestClient(
             app, base_url=base, client=(address, 50000), raise_server_exceptions=False
         )
+        self.client.portal = event_loop()
 
     def get(self, path: str, **more: Any) -> Any:
         self.answer = self.client.get(path, **more)
