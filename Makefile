@@ -14,7 +14,7 @@ KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
 # Two more than there are cores: tests that wait for a browser or a server leave room for others.
 TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
-.PHONY: demo test test-slow test-all lint audit types everyday tools format figures coverage clean bench \
+.PHONY: demo test test-slow test-all test-r r-tools lint audit types everyday tools format figures coverage clean bench \
   bench-quick bench-large bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes \
   experiments prior-predictive fuzz
 
@@ -69,10 +69,24 @@ test-slow: $(VENV)/.ready tools
 	  --hypothesis-profile slow -m "slow and not thorough"
 
 # Everything there is; run before a release.
-test-all: test test-slow
+test-all: test test-slow test-r
 	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n auto --dist load --maxschedchunk 1 -m thorough
 	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n auto --dist load --hypothesis-profile slow \
 	  -m "hypothesis and not slow"
+
+# The R package in r/, against this checkout's command; needs R with testthat, posterior, coda, sf, ncdf4, knitr.
+test-r: $(VENV)/.ready r-tools
+	@library=$$(mktemp -d) && R CMD INSTALL --library=$$library r >/dev/null 2>&1 && cd r/tests && \
+	TIEWISE=$(abspath $(BIN)/tiewise) TIEWISE_DATA=$(wildcard $(abspath ../shared/data)) R_LIBS=$$library \
+	  sh -c 'Rscript testthat.R && Rscript vignette.R'; status=$$?; rm -rf $$library; exit $$status
+
+r-tools:
+	@command -v Rscript >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+	      r-base-core r-cran-testthat r-cran-posterior r-cran-coda r-cran-sf r-cran-ncdf4 r-cran-knitr \
+	      r-cran-rmarkdown >/dev/null; \
+	  else echo "R is missing (sudo apt install r-base-core r-cran-testthat r-cran-posterior ...)"; exit 1; fi; }
 
 # The tables and lists of docs/architecture.md, measured anew.
 figures: $(VENV)/.ready

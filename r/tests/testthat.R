@@ -1,0 +1,4 @@
+library(testthat)
+library(tiewise)
+
+test_check("tiewise")
