@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg  # noqa: F401  its own BLAS must be there to be held to one thread
 
-from benchmarks.data import synthetic
+from benchmarks.data import SEED, synthetic
 from tiewise.engines.chain_block import ChainBlock, TrajectorySettings
 from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.engines.threads import one_blas_thread
 from tiewise.engines.transport import Transport
+from tiewise.experiments.designs import scaling_study
 from tiewise.posterior.fit import fit
 
 SIZE = 1024
@@ -27,8 +28,8 @@ SIZE = 1024
 
 def write(folder: Path) -> None:
     """counts.csv and matrix.csv of the largest data set, as `tiewise fit` reads them."""
-    model = synthetic(SIZE)
-    counts, items = model.counts, model.items
+    matrix, counts = scaling_study(SIZE, np.random.default_rng([SEED, SIZE]))
+    items = counts.items
     columns = (counts.first, counts.second, counts.wins_first, counts.wins_second, counts.ties)
     with (folder / "counts.csv").open("w", newline="") as file:
         sheet = csv.writer(file)
@@ -36,8 +37,8 @@ def write(folder: Path) -> None:
         for i, j, *numbers in zip(*columns, strict=True):
             sheet.writerow([items[i], items[j], *numbers])
     np.savetxt(
-        folder / "matrix.csv", np.asarray(model.prior.matrix), delimiter=",", fmt="%.17g",
-        header=",".join(items), comments="",
+        folder / "matrix.csv", matrix, delimiter=",", fmt="%.17g", header=",".join(items),
+        comments="",
     )  # fmt: skip
 
 

@@ -23,6 +23,13 @@ def give_back_matrices(items: int) -> None:
     if library is not None:
         library.mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY)
         library.mallopt(M_TRIM_THRESHOLD, 2 * LARGE_ARRAY)
+    give_back_free(items)
+
+
+def give_back_free(items: int) -> None:
+    """Give back at once what is free now, where a model has matrices of so many items."""
+    library = _glibc() if items in MATRICES else None
+    if library is not None:
         library.malloc_trim(0)
 
 

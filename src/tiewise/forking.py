@@ -6,6 +6,7 @@ It is safe only where no other thread of Python runs, which might hold a lock fo
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
 import signal
@@ -20,6 +21,7 @@ from typing import IO, Generic, TypeVar
 
 Result = TypeVar("Result")
 
+PR_SET_PDEATHSIG = 1  # of Linux: the signal that a process gets when its parent ends
 PATIENCE = 120.0  # seconds after which a process that has not ended does not count any more
 
 
@@ -42,7 +44,7 @@ def beside(work: Callable[[], object]) -> Iterator[None]:
     done = False
     try:
         yield
-        done = child is not None and _ended_well(child)
+        done = child is not None and ended_well(child, PATIENCE)
     finally:
         if child is not None and not done:
             end_process(child)
@@ -99,7 +101,7 @@ class SharedJobs(Generic[Result]):
             done(k)
             own[k] = self._jobs[k]()
         if self._child is not None:
-            if not _ended_well(self._child):
+            if not ended_well(self._child, PATIENCE):
                 end_process(self._child)
             self._child = None
             own.update(_read_results(self._file))
@@ -140,8 +142,36 @@ def fork(work: Callable[[], object]) -> int:
         os._exit(code)
 
 
-def _ended_well(child: int) -> bool:
-    deadline = monotonic() + PATIENCE
+@contextmanager
+def twin(work: Callable[[], object]) -> Iterator[None]:
+    """Do `work`, in a forked process, where this one, forked itself, does the same in the block.
+
+    Neither outlives the other: it would go on as if all were well. After the block both are done.
+    """
+    other = fork(partial(_end_with_parent, work))
+
+    def end_as_well(*ended: object) -> None:
+        with suppress(ChildProcessError):
+            if os.waitpid(other, os.WNOHANG)[1]:
+                os._exit(1)
+
+    signal.signal(signal.SIGCHLD, end_as_well)
+    yield
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with suppress(ChildProcessError):  # it ended before
+        os.waitpid(other, 0)
+
+
+def _end_with_parent(work: Callable[[], object]) -> None:
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() == parent:
+        work()
+
+
+def ended_well(child: int, patience: float) -> bool:
+    """Whether a process that was forked ends, with 0, within so many seconds."""
+    deadline = monotonic() + patience
     while monotonic() < deadline:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:

@@ -137,6 +137,18 @@ def test_a_win_is_one_success_and_a_tie_is_one_each_way():
     assert [column.tolist() for column in counts.successes()] == [[5], [9]]
 
 
+@pytest.mark.parametrize("items", [2, 20, 200])
+@pytest.mark.parametrize("closed", [True, False])
+def test_chains_of_any_length_join_items(items, closed):
+    """Each item won once against the next; if `closed`, the last against the first, too."""
+    rows = [("A", str(k), str(k + 1), "first") for k in range(items - 1)]
+    rows += [("A", str(items - 1), "0", "first")] if closed else []
+    counts = count(rows)
+    assert counts.components() == [counts.items]
+    joined = counts.components(directed=True)
+    assert sorted(map(len, joined)) == ([items] if closed else [1] * items)
+
+
 def test_components_are_found_with_and_without_direction():
     counts = Counts.of(tuple("abcd"), [0, 1], [1, 2], [1, 0], [0, 0], [0, 1])
     assert [set(group) for group in counts.components()] == [{"a", "b", "c"}, {"d"}]

@@ -166,8 +166,9 @@ def test_it_stops_at_sixteen_times_the_draws():
     result = sample_on(MODEL, chains.draw(10, 1), 400, no_progress)
     assert chains.steps == 16 * 10
     assert result.draws.tie.shape == (4, 160)
-    assert (result.rounds, result.thin) == (4, 1)
+    assert (result.rounds, result.thin, result.went_on) == (4, 1, True)
     assert result.worth.ess < 400
+    assert result.draws.more is None  # so that nothing keeps the chains
 
 
 @pytest.mark.parametrize("limit", ["MOST_DRAWS", "MOST_NUMBERS"])

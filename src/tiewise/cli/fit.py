@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +28,9 @@ from tiewise.cli.study import DATABASE, is_study, to_fit
 from tiewise.cli.term_options import CommandWithTerms, terms, with_terms
 from tiewise.engines import ENGINES
 from tiewise.errors import InputError
+
+if TYPE_CHECKING:
+    from tiewise.geo.item_context import ItemContext
 
 
 @click.command(cls=CommandWithTerms)
@@ -75,14 +79,12 @@ def fit(file: str, **options: Any) -> None:
     source: object = file
     if is_study(file):
         source, options = to_fit(file, options)
-    context = read_context(options)
-    hint_name(context, options)
     hint_higher(options["question"], options["higher"])
     with progress_bar() as progress:
         results = analyse(
             source,
             options["out"] or f"{Path(file).stem}-results",
-            context=context,
+            context=partial(_hinted_context, options),
             engine=engine(options["engine"], options["draws"]),
             rng=options["seed"],
             ess=0 if options["ess"] is None and options["draws"] else options["ess"],
@@ -109,6 +111,13 @@ def fit(file: str, **options: Any) -> None:
         from tiewise.report.terminal import print_results
 
         print_results(results)
+
+
+def _hinted_context(options: dict[str, Any]) -> ItemContext:
+    """What is known of the items, and how else the map could be named."""
+    context = read_context(options)
+    hint_name(context, options)
+    return context
 
 
 def _fit_words(options: dict[str, Any]) -> dict[str, Any]:

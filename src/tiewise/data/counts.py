@@ -17,6 +17,8 @@ from tiewise.text import some_names
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+LONGEST_CHAIN = 30
+"""Steps between items beyond which SciPy finds out what is joined."""
 COLUMNS = ("first", "second", "stratum", "wins_first", "wins_second", "ties")
 
 
@@ -241,13 +243,18 @@ class Counts:
 
     def components(self, *, directed: bool = False) -> list[tuple[str, ...]]:
         """Sets of items joined by comparisons; `directed`: by chains of successes both ways."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
         forth, back = self.successes()
         heads = np.concatenate([self.first[forth > 0], self.second[back > 0]])
         tails = np.concatenate([self.second[forth > 0], self.first[back > 0]])
         size = len(self.items)
+        ways = [(heads, tails), (tails, heads)]
+        if not directed:
+            ways = [(np.concatenate(ways[0]), np.concatenate(ways[1]))]
+        if all(_reaches_all(*way, size) for way in ways):  # as nearly always, without SciPy's load
+            return [self.items]
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         graph = coo_array((np.ones(len(heads)), (heads, tails)), shape=(size, size))
         number, label = connected_components(graph, directed=directed, connection="strong")
         groups: list[list[str]] = [[] for _ in range(number)]
@@ -281,6 +288,19 @@ class Counts:
             f"Counts({len(self.items)} items, {self.comparisons} comparisons, "
             f"{self.total_ties} ties, {self.skips} skips)"
         )
+
+
+def _reaches_all(heads: Integers, tails: Integers, size: int) -> bool:
+    """Whether chains from heads to tails lead from the first item to all; False if they are long.
+
+    `size` is the number of items.
+    """
+    reached = np.arange(size) == 0
+    for _ in range(LONGEST_CHAIN):
+        if reached.all():
+            break
+        reached[tails[reached[heads]]] = True
+    return bool(reached.all())
 
 
 def _sum_by(row: Integers, values: Integers, size: int) -> Integers:

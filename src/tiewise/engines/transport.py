@@ -15,6 +15,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
+from tiewise.allocator import give_back_free
 from tiewise.engines import engine_class
 from tiewise.engines.base import Draws, Engine, EngineUnsuitable
 from tiewise.engines.capacity import require_memory
@@ -117,6 +118,7 @@ class Transport:
             "pilot_acceptance": pilot_acceptance,
             "pilot_gradients": sum(block.gradients for block in blocks),
         }
+        give_back_free(model.size)
         running = RunningChains(blocks, settings, self.threads, build_seconds, pilot)
         return running.draw(-(-draws // chains), 1, progress)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -170,25 +170,27 @@ def _decompose(scale: Floats, vectors: Floats, values: Floats) -> tuple[Floats, 
 
 @dataclass(frozen=True, eq=False)
 class Covariance(SpectralPrior):
-    """A covariance as given; `rescale=True` divides it to unit variances first."""
+    """A covariance as given; `rescale=True` divides it to unit variances first.
+
+    Its factor is kept and the matrix itself is not: of a thousand items each takes 8 MB.
+    """
 
     kind: ClassVar[str] = "covariance"
     takes: ClassVar[frozenset[str]] = frozenset({"matrix"})
 
-    matrix: ArrayLike = field(repr=False)
+    matrix: InitVar[ArrayLike]
     items: tuple[str, ...]
     rescale: bool = field(default=False, kw_only=True)
 
-    def __post_init__(self) -> None:
-        square = _square(self.matrix, self.items, "covariance")
+    def __post_init__(self, matrix: ArrayLike) -> None:
+        square = _square(matrix, self.items, "covariance")
         if self.rescale:
             if not (np.diag(square) > 0).all():
                 raise InputError("rescale needs positive variances on the covariance's diagonal")
             unit = 1.0 / np.sqrt(np.diag(square))
             square = unit[:, None] * square * unit
-        object.__setattr__(self, "matrix", square)
-        spectrum = self._spectrum()
-        lowest, highest = spectrum[2][[0, -1]]
+        values, vectors = np.linalg.eigh(square)
+        lowest, highest = values[[0, -1]]
         if highest <= 0 <= lowest:
             raise InputError("the covariance is 0 everywhere: all qualities would be equal")
         if lowest < -RANK_TOLERANCE * highest:
@@ -196,11 +198,7 @@ class Covariance(SpectralPrior):
                 f"the covariance is not positive semi-definite (its smallest eigenvalue is "
                 f"{lowest:.3g}); a covariance of real quantities cannot be: check its source"
             )
-        self.__dict__["_decomposition"] = _decompose(*spectrum)
-
-    def _spectrum(self) -> tuple[Floats, Floats, Floats]:
-        values, vectors = np.linalg.eigh(np.asarray(self.matrix))
-        return np.ones(len(values)), vectors, values
+        self.__dict__["_decomposition"] = _decompose(np.ones(len(values)), vectors, values)
 
     @classmethod
     def from_context(cls, context: ItemContext) -> Covariance:

@@ -120,8 +120,7 @@ def _sampling_facts(
 ) -> dict[str, Any]:
     """What draws are worth, how far sampling went on, and why they are not worth enough."""
     draws, (ess, rhat, parameter) = sampled.draws, sampled.worth
-    went_on = bool(target and draws.more)
-    cause = sampling_cause(model, draws, engine.name, parameter, went_on=went_on)
+    cause = sampling_cause(model, draws, engine.name, parameter, went_on=sampled.went_on)
     return {
         "ess_min": ess, "rhat_max": rhat, "ess_cause": "" if enough(ess, rhat) else cause,
         "ess_target": target, "rounds": sampled.rounds, "thin": sampled.thin,

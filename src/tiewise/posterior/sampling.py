@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
 
@@ -41,13 +42,16 @@ WORDS = {
 class EnoughDraws(NamedTuple):
     """Draws, what they are worth, how often their number was doubled, and one of how many is kept.
 
-    `checking_seconds` went into finding out what they are worth.
+    `went_on` says whether sampling went on for as long as they were not enough; the draws cannot
+    be continued, so that nothing keeps the chains. `checking_seconds` went into finding out what
+    draws are worth.
     """
 
     draws: Draws
     worth: Convergence
     rounds: int
     thin: int
+    went_on: bool
     checking_seconds: float
 
 
@@ -84,7 +88,8 @@ def sample_on(model: BradleyTerry, draws: Draws, target: int, progress: Progress
         steps, rounds = 2 * steps, rounds + 1
         worth, more_seconds = _timed_worth(model, draws)
         seconds += more_seconds
-    return EnoughDraws(draws, worth, rounds, thin, seconds)
+    went_on = bool(target and draws.more)
+    return EnoughDraws(replace(draws, more=None), worth, rounds, thin, went_on, seconds)
 
 
 def _timed_worth(model: BradleyTerry, draws: Draws) -> tuple[Convergence, float]:

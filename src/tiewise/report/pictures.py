@@ -51,12 +51,11 @@ class BegunPictures:
     def drawn(self, results: Results, progress: Progress) -> dict[str, EmbeddedPicture]:
         """All pictures of the results, now that they are criticised."""
         self.begin(results, criticism=True)
-        # Without maps there is too little to draw for libraries to be loaded here, too.
-        share, steps = results.areas is not None, len(self._begun) * len(PLOTS) + 1
+        steps = len(self._begun) * len(PLOTS) + 1
         parts: list[list[EmbeddedPicture | None]] = []
         for begun in self._begun:
             report = partial(_report, progress, len(parts) * len(PLOTS), steps)
-            parts.append(begun.results(report, share=share))
+            parts.append(begun.results(report))
         progress("drawing", steps - 1, steps)
         pictures = zip(PLOTS, zip(*parts, strict=True), strict=True)
         return {name: one for name, some in pictures for one in some if one is not None}

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tiewise.allocator import give_back_matrices
+from tiewise.allocator import give_back_free, give_back_matrices
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.engines.base import Engine
 from tiewise.engines.threads import one_blas_thread
@@ -45,7 +45,7 @@ def analyse(
     source: object,
     out: str | Path,
     *,
-    context: ItemContext | None = None,
+    context: ItemContext | Callable[[], ItemContext] | None = None,
     engine: Engine | None = None,
     rng: RNGLike = None,
     ess: int | None = None,
@@ -62,7 +62,8 @@ def analyse(
 ) -> Results:
     """Read judgements, fit the model, write the results folder `out`: the twin of `tiewise fit`.
 
-    `columns` are keywords of `read_comparisons`, such as `first=` or `drop_invalid=`, `ess` is that
+    `context` is what is known of the items, or a function that reads it. `columns` are keywords of
+    `read_comparisons`, such as `first=` or `drop_invalid=`, `ess` is that
     of `fit`, and the other keywords are those of `build_model`. With `png` the pictures
     of the report are PNG files as well as SVG. Without the `record` single judgements are not
     stored. With `robust` it is also found out how few answers decide it (`assess_robustness`).
@@ -77,7 +78,9 @@ def analyse(
         raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
     _check_anchors(wording or Wording(), link, model)
     with _drawing_process(report) as process:
-        start, context = perf_counter(), context or ItemContext()
+        # What a function reads is kept by nobody else: a matrix is freed once there is a factor.
+        context = context() if callable(context) else context or ItemContext()
+        start = perf_counter()
         read = source if isinstance(source, Comparisons) else None
         comparisons = read or read_comparisons(source, **(columns or {}))
         terms = TermOptions(**{name: value for name, value in model.items() if name in _TERMS})  # type: ignore[arg-type]
@@ -87,12 +90,14 @@ def analyse(
             model["anchors"] = _linked(link, context.items or comparisons.items)
         with one_blas_thread():
             built = build_model(comparisons, context, **{**model, **vars(joined)})
+        context = replace(context, matrix=None)
         give_back_matrices(built.size)
         _warn_unknown_names(built, context)
         if read is None:
             _ask_for_map(built, context)
         seconds = perf_counter() - start + context.seconds
         tree = fit(built, engine, rng=rng, names=context.names, ess=ess, progress=progress)
+        give_back_free(built.size)
         judgements = attach_record(tree, built, comparisons if record else None, joined)
         if terms:
             attach_terms(tree, built, terms.to_dict())
