@@ -89,7 +89,8 @@ def convergence(
         name, draws, which = part
         own = draws[..., which]
         free = np.ptp(own, axis=(0, 1)) > 0
-        return (name, *least_and_rhat(own[..., free], superchains)) if free.any() else None
+        own = own if free.all() else own[..., free]
+        return (name, *least_and_rhat(own, superchains)) if free.any() else None
 
     with ThreadPoolExecutor(THREADS) as pool:
         worths = [own for own in pool.map(worth, parts) if own is not None]

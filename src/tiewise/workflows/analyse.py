@@ -181,9 +181,11 @@ def _criticise(
         partial(split_half_facts, tree, model, record, progress),
         partial(tree_checks, tree),
     ]
+    give_back_free(model.size)  # of the tables
     with one_blas_thread():
         # The second process, where there is a report, is drawing.
         halves, checks = [job() for job in jobs] if PICTURES in results.cache else share_out(jobs)
+    give_back_free(model.size)
     tree.attrs["split_half"] = json.dumps(halves)
     results.cache["checks"] = list(checks)
     judged = verdict(tree, top=results.wording.top, checks=results.cache["checks"])
