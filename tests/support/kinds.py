@@ -1,4 +1,7 @@
-"""A study of every kind of item with files as people have them, made once and served."""
+"""A study of every kind of item with files as people have them, made once and served.
+
+The processes of the tests share what is made: each serves a copy of its own.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,11 @@ import uvicorn
 
 from support.form_browser import Visitor
 from support.item_files import FOX, essay, pdf, saved, scan, sound, write
-from support.site import edited, free_port
+from support.processes import made_once
+from support.site import copy_study, edited, free_port, with_database
 from tiewise.geo.areas import Areas
 from tiewise.study.create import create_study
+from tiewise.study.study import Study
 from tiewise.web.app import make_app
 
 if TYPE_CHECKING:
@@ -122,15 +127,19 @@ class ServedKind:
         return judge
 
 
-def make_study(kind: str, place: Path, browser: Browser):
-    """The study of a kind, in English and Arabic."""
+def make_study(kind: str, place: Path, browser: Browser) -> Study:
+    """The study of a kind, in English and Arabic, with its database."""
     source = _source(kind, place, browser)
-    study = create_study(place / "study", question="Which of the two is better argued?", **source)
-    return edited(study, {'languages = ["en"]': 'languages = ["en", "ar"]'})
+    # Where there is no ffmpeg, that films keep what else they tell.
+    heard = warnings.catch_warnings(record=True) if kind == "video" else nullcontext()
+    with heard:
+        study = create_study(
+            place / "study", question="Which of the two is better argued?", **source
+        )
+    return with_database(edited(study, {'languages = ["en"]': 'languages = ["en", "ar"]'}))
 
 
 def _source(kind: str, place: Path, browser: Browser) -> dict[str, Path]:
-    place.mkdir()
     if kind == "area":
         areas = replace(Areas.synthetic(4, rng=1), names=(LARGE, *OTHERS, "Dover"))
         areas.to_gpkg(place / "map.gpkg")
@@ -148,12 +157,10 @@ def _source(kind: str, place: Path, browser: Browser) -> dict[str, Path]:
 
 
 @contextmanager
-def served(kind: str, place: Path, browser: Browser) -> Iterator[ServedKind]:
-    """The study of a kind, made and served."""
-    # Where there is no ffmpeg, that films keep what else they tell.
-    heard = warnings.catch_warnings(record=True) if kind == "video" else nullcontext()
-    with heard:
-        study = make_study(kind, place, browser)
+def served(kind: str, shared: Path, own: Path, browser: Browser) -> Iterator[ServedKind]:
+    """The study of a kind, made once in a folder that processes share, and served from its copy."""
+    made = made_once(shared / kind, lambda place: make_study(kind, place, browser))
+    study = copy_study(Study.open(made / "study"), own)
     app = make_app(study, study.store(), secret="r" * 40)
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))

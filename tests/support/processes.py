@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,3 +29,15 @@ def one_process_at_a_time(lock: Path) -> Iterator[None]:
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def made_once(place: Path, make: Callable[[Path], object]) -> Path:
+    """A folder that `make` fills: the first process that asks for it does, and others wait."""
+    with one_process_at_a_time(place.with_name(f"{place.name}.lock")):
+        if not place.exists():
+            begun = place.with_name(f"{place.name}.begun")
+            shutil.rmtree(begun, ignore_errors=True)
+            begun.mkdir()
+            make(begun)
+            begun.rename(place)
+    return place
