@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import geopandas
@@ -54,6 +55,20 @@ def test_maps_have_the_names_of_neighbours_and_towns_in_the_language_of_the_judg
     assert any(name.split()[0] in {text.split()[0] for text in shown} for name in names)
     judge.get("/pair?language=ar")
     assert {"أوكمير", "تامتون"} & set(texts(judge.get("/pair").text))
+
+
+def test_names_with_marks_are_text_on_every_map(tmp_path):
+    """What is drawn of an area is kept as markup: its name must not become any."""
+    areas = Areas.synthetic(4, rng=1)
+    names = tuple(f"<b>{k}</b> & co" for k in range(4))
+    replace(areas, names=names).to_gpkg(tmp_path / "wards.gpkg")
+    study = create_study(tmp_path / "s", question="Which?", areas=tmp_path / "wards.gpkg")
+    judge = Visitor(make_app(study, study.store(), secret=KEY)).join()
+    for _ in range(3):
+        page = judge.get("/pair").text
+        assert "&lt;b&gt;" in page[page.index('<g class="labels"') :]
+        assert "<b>" not in page.replace('<b class="name', "").replace("<b>Map", "")
+        judge.judge("tie")
 
 
 def test_labels_are_text_that_screen_readers_skip_and_the_map_keeps_its_description(app):

@@ -178,3 +178,21 @@ def test_the_site_does_not_keep_what_forty_long_histories_needed(tmp_path):
         grown = resident_mib(server.pid) - before
     assert pages > 40
     assert grown < 40  # some 60 with forty threads and as many arenas, some 23 as it is
+
+
+LEAVE_OUT = """
+import gc
+from tiewise.web.serving import memory
+import tiewise.web.app
+memory.freeze()
+assert len(gc.get_objects()) < 100, len(gc.get_objects())
+class Ring: pass
+one = Ring(); one.itself = one
+del one
+assert gc.collect() > 0
+"""
+
+
+def test_what_is_there_from_the_start_is_not_searched_for_garbage():
+    """What comes later is, and freed."""
+    subprocess.run([sys.executable, "-c", LEAVE_OUT], check=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -132,7 +133,8 @@ def _box_in_ems(one: LabelCandidate) -> Box:
     return _ems(broken(one.text), dotted=one.dotted)
 
 
-def _ems(lines: Sequence[str], *, dotted: bool) -> Box:
+@lru_cache(4096)  # the same labels are placed again for every pair that is shown
+def _ems(lines: tuple[str, ...], *, dotted: bool) -> Box:
     """A box around the point of a label; where the point has a dot, the text is above it."""
     half, height = max(map(text_width, lines)) / 2, LINE * len(lines)
     return (-half, -height - 0.2, half, 0.3) if dotted else (-half, -height / 2, half, height / 2)
@@ -164,6 +166,14 @@ def _overlaps(box: Box, others: Sequence[Box], gap: float) -> bool:
     return not bool(apart.all())
 
 
+def _covers_any(box: Box, others: Iterable[Box]) -> bool:
+    """As `_overlaps` without a gap; quicker where there are few others."""
+    west, north, east, south = box
+    return any(
+        not (one[0] > east or one[2] < west or one[1] > south or one[3] < north) for one in others
+    )
+
+
 def clear_of(
     labels: Iterable[MapLabel], boxes: Sequence[Box], sizes: Sequence[float]
 ) -> list[MapLabel]:
@@ -174,7 +184,7 @@ def clear_of(
     clear = []
     for label in labels:
         for level in range(label.level, len(sizes)):
-            if not _overlaps(label_box(label, sizes[level]), boxes, 0.0):
+            if not _covers_any(label_box(label, sizes[level]), boxes):
                 clear.append(label._replace(level=level))
                 break
     return clear

@@ -24,6 +24,7 @@ from sqlalchemy.exc import (
 
 from tiewise.errors import InputError
 from tiewise.study.access.database_faults import explain, refuse_foreign
+from tiewise.study.access.group_commit import GroupCommit
 from tiewise.study.access.private_files import make_database_private
 from tiewise.study.access.quiet_errors import hide_values
 from tiewise.study.outage import FileIdentity
@@ -80,6 +81,7 @@ class Database:
         self._readers = _readers(self.engine)
         # Writers of one process queue here; SQLite would have them sleep and try again.
         self._turn = Lock()
+        self._group = GroupCommit()
         try:
             self._migrate(before_migration)
         except DatabaseError as error:
@@ -129,8 +131,10 @@ class Database:
         """The result of `work` in a transaction, which is begun anew where others got in its way.
 
         That is a deadlock, a serialisation failure, or a connection lost before the commit: in
-        each case nothing was stored.
+        each case nothing was stored. With SQLite, transactions of one moment share a commit.
         """
+        if self.engine.dialect.name == "sqlite":
+            return self._group.run(work, self.writing)
         for attempt in range(ATTEMPTS):
             committing = False
             try:
@@ -157,10 +161,11 @@ class Database:
             connection.execute(BEGIN)
             try:
                 yield connection
+                connection.commit()
             except BaseException:
                 connection.rollback()
+                connection.connection.rollback()  # SQLAlchemy holds a failed commit for the end
                 raise
-            connection.commit()
             self._check_file()
 
     @contextmanager

@@ -314,7 +314,9 @@ def _past_answer(rows: Sequence[Any]) -> PastAnswer:
     # Interned: a judge meets an item many times, and many pages are made at once.
     row = rows[0]
     left, right, kind = intern(row.left), intern(row.right), intern(row.kind)
-    answer = max((CODE_OF_STORED[row.outcome] for row in rows), key=_information)
+    answer = CODE_OF_STORED[row.outcome]
+    if len(rows) > 1:
+        answer = max((CODE_OF_STORED[row.outcome] for row in rows), key=_information)
     return PastAnswer(left, right, kind, answer, row.offer)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Hashable
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 HERE = Path(__file__).parent
+KEPT = 2048
+"""Pieces of pages that are kept: some kilobytes each."""
 
 
 @cache
@@ -18,7 +21,9 @@ def templates() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        auto_reload=False,
     )  # fmt: skip
+    environment.globals["kept"] = kept
     environment.filters["paragraphs"] = paragraphs
     environment.filters["contact"] = contact
     return environment
@@ -27,6 +32,13 @@ def templates() -> Environment:
 def render(name: str, /, **values: Any) -> str:
     """A template, rendered."""
     return templates().get_template(name).render(values)
+
+
+@lru_cache(KEPT)
+def kept(template: str, macro: str, /, *values: Hashable) -> str:
+    """The markup that a macro makes of values that come again and again, such as map labels."""
+    markup: str = getattr(templates().get_template(template).module, macro)(*values)
+    return markup
 
 
 def paragraphs(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from tiewise.web.multi_study import combine, find_studies, still_there, study_da
 from tiewise.web.security import RateLimit, RateLimits
 from tiewise.web.serving.counters import shared_counters
 from tiewise.web.serving.log_format import set_up_logging
-from tiewise.web.serving.memory import MemoryRelease, one_arena
+from tiewise.web.serving.memory import MemoryRelease, freeze, one_arena
 from tiewise.web.serving.options import HttpLimits, ServingOptions, serving_options
 from tiewise.web.serving.process import (
     exported,
@@ -148,6 +148,7 @@ def app_from_environment() -> RequestObserver:
             raise
         log.error("A worker could not start: %s", str(error))  # the others go on
         raise SystemExit(1) from None
+    freeze()
     return RequestObserver(site, shared_counters(), logs=json_log)
 
 

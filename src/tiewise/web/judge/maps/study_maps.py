@@ -281,13 +281,14 @@ class StudyMaps:
         if paths is None:
             return None
 
-        def labels(language: str) -> Sequence[MapLabel]:
+        def labels_in(language: str) -> Sequence[MapLabel]:
             key = (item, size.ratio, language)
             if key not in self._labels:
-                self._labels[key] = self._window(item, size).labels(self.names, language)
+                labels = self._window(item, size).labels(self.names, language)
+                self._labels[key] = tuple(labels)
             return self._labels[key]
 
-        return ShownArea(paths, labels)
+        return ShownArea(paths, labels_in)
 
     def enlarged(self, item: str, size: WindowSize = CARD) -> EnlargedArea | None:
         """An area with its neighbours; None where it is not on the map."""
