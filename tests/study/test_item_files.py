@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -20,7 +21,7 @@ from pypdf import PdfReader, PdfWriter
 from support.item_files import boxes, essay, film, pdf, saved, scan, sound, write
 from tiewise.errors import InputError, InputWarning
 from tiewise.study.create import check_study, create_study
-from tiewise.study.media.faults import FaultyFiles
+from tiewise.study.media.faults import FaultyFiles, FileFault
 from tiewise.study.media.library import MediaLibrary
 from tiewise.study.media.limits import FileLimits
 from tiewise.study.media.pdf import _tidied
@@ -222,6 +223,27 @@ def test_with_ffmpeg_recordings_lose_it(tmp_path, ending):
     assert subprocess.run(probe, capture_output=True, check=True).stderr == b""
 
 
+@pytest.mark.parametrize("list_", [True, False], ids=["lists", "quotations"])
+def test_no_word_of_nested_parts_is_lost_unsaid(list_):
+    """However deep they are: all words are there, or the text is refused."""
+    shown = 0
+    for depth in range(1, 60):
+        rows = ["  " * k + f"- w{k}" for k in range(depth)]
+        text = "\n".join(rows) if list_ else "> " * depth + f"w{depth - 1}"
+        try:
+            html = markdown_html(text)
+        except FileFault:
+            continue
+        shown = depth
+        assert {f"w{depth - 1}"} <= set(re.findall(r"w\d+", html))
+        assert len(set(re.findall(r"w\d+", html))) == (depth if list_ else 1)
+    assert 10 < shown < 59
+
+
+def test_notes_that_look_like_definitions_of_links_are_shown():
+    assert "<p>[1]: Smith</p>" in markdown_html("So it is [said][1].\n\n[1]: Smith\n")
+
+
 def test_texts_keep_their_structure_and_nothing_dangerous(tmp_path):
     hostile = "# A\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1)) <img src=x onerror=y>\n"
     plain = "One & two.\nSame paragraph.\n\nAnother <b>paragraph</b>.\n"
@@ -318,6 +340,7 @@ BAD = {
     "blanks": ({"a.txt": " \n\n \t"}, "a.txt holds nothing but blanks"),
     "broken formula": ({"a.md": r"So $\frac{1}{$."}, r"a.md has a formula .*\$\\frac"),
     "unknown command": ({"a.md": r"So $\nonsense x$."}, r"a.md has \\nonsense in the formula"),
+    "quotations without end": ({"a.md": f"{'> ' * 60}deep"}, "a.md has lists or quotations within"),
     "picture in a text": ({"a.md": "![x](y.png)"}, r"a.md has a picture .y\.png., which texts"),
     "pdf with a password": ({"a.pdf": locked(pdf(["A"]))}, "a.pdf asks for a password"),
     "pdf cut off": ({"a.pdf": pdf(["A"])[:90]}, "a.pdf is damaged or cut off"),

@@ -47,6 +47,8 @@ LONG_LINES = 90
 DEEPEST = 6
 BELOW = 2
 """Levels above a text's headings: the question and the name of the item."""
+NESTED = 40
+"""Levels of lists and quotations, a list being two; the parser leaves out what is deeper."""
 LESS = "\ufdd0"
 """Stands for < while a formula is converted; no text has it."""
 LESS_ALONE = re.compile(f"<mi( [^<>]*)?>{LESS}</mi>")
@@ -112,12 +114,18 @@ def markdown_html(text: str) -> str:
     from markdown_it import MarkdownIt
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    reader = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTED})
+    # A definition of a link would go unseen, as would a note that looks like one.
+    reader.enable(["table", "strikethrough"]).disable("reference")
     reader.use(
         dollarmath_plugin, double_inline=True, allow_space=False, allow_digits=False,
         renderer=_mathematics,
     )  # fmt: skip
     tokens = reader.parse(text)
+    if any(token.level >= NESTED - 1 for token in tokens):
+        raise FileFault(
+            "has lists or quotations within each other, deeper than can be shown; make them flatter"
+        )
     for token in tokens:
         _check_pictures(token)
         if token.type in ("heading_open", "heading_close"):
