@@ -6,6 +6,7 @@ from .criticism.judge_fit import item_fit as item_fit
 from .criticism.judge_fit import judge_table as judge_table
 from .criticism.leave_one_judge_out import leave_one_judge_out as leave_one_judge_out
 from .criticism.leave_one_out import leave_one_out as leave_one_out
+from .criticism.log_likelihood import with_log_likelihood as with_log_likelihood
 from .criticism.model_comparison import compare as compare
 from .criticism.model_comparison import compare_results as compare_results
 from .criticism.predictive_checks import predictive_checks as predictive_checks
@@ -72,6 +73,9 @@ from .workflows.assess_judges import assess_judges as assess_judges
 from .workflows.assess_robustness import assess_robustness as assess_robustness
 from .workflows.assess_robustness import keep_robustness as keep_robustness
 from .workflows.compare_models import compare_models as compare_models
+from .workflows.draws_table import draws_table as draws_table
+from .workflows.draws_table import write_draws as write_draws
+from .workflows.polars_tables import as_polars as as_polars
 from .workflows.write_results import write_results as write_results
 
 __version__: str

@@ -64,6 +64,13 @@ if TYPE_CHECKING:
 @click.option("--no-report", is_flag=True, help="tables only: no pictures, no report")
 @click.option("--png", is_flag=True, help="pictures as PNG files, too, not only as SVG")
 @click.option("--no-record", is_flag=True, help="do not keep who said what in posterior.nc")
+@click.option(
+    "--draws-format",
+    type=click.Choice(["netcdf", "csv", "parquet"]),
+    default="netcdf",
+    show_default=True,
+    help="draws as a table, too, as R's package posterior reads them; posterior.nc is always there",
+)
 @click.option("--robust", is_flag=True, help="say, too, how few answers decide it: fits some more")
 @click.option("--json", "as_json", is_flag=True, help="print fit.json instead of a table")
 @DATABASE
@@ -94,6 +101,7 @@ def fit(file: str, **options: Any) -> None:
             png=options["png"],
             record=not options["no_record"],
             robust=options["robust"],
+            draws_format=options["draws_format"],
             anchors=options["anchors"],
             anchor_slope=options["anchor_slope"],
             link=options["link"],

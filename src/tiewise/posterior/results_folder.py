@@ -39,7 +39,7 @@ FILES = (
     "items.csv", "leaderboard.csv", "parameters.csv", "fit.json", "posterior.nc", "study.json",
     "areas.gpkg", "report.html", "briefing.pdf", "checks.csv",
     "coefficients.csv", "advantages.csv", "covariates.csv", "contrasts.csv", "judge-terms.csv",
-    "anchors.csv", "robust.csv", "robust.json",
+    "anchors.csv", "robust.csv", "robust.json", "draws.csv", "draws.parquet",
 )  # fmt: skip
 """Names of the files that belong to the results, besides plots, and are replaced together."""
 WAY_OUT = "correct it, or fit again"

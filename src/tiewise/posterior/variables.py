@@ -156,6 +156,9 @@ VARIABLES = {
     "scales": VariableDescription(
         "log prior density", "nats", "of the scale hyperparameters alone, total of a draw"
     ),
+    "answer": VariableDescription(
+        "log likelihood of an answer", "nats", "log probability of the answer that was given"
+    ),
     "judgements": VariableDescription(
         "log likelihood", "nats", "of all answers, total of a draw"
     ),

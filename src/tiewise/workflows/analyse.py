@@ -30,6 +30,7 @@ from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike
 from tiewise.ready_process import ReadyProcess
 from tiewise.text import some_names
+from tiewise.workflows.draws_table import FORMATS, write_draws
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -55,6 +56,7 @@ def analyse(
     png: bool = False,
     record: bool = True,
     robust: bool = False,
+    draws_format: str = "netcdf",
     link: str | Path | None = None,
     force: bool = False,
     progress: Progress = no_progress,
@@ -68,6 +70,7 @@ def analyse(
     of the report are PNG files as well as SVG. Without the `record` single judgements are not
     stored. With `robust` it is also found out how few answers decide it (`assess_robustness`).
     `link` is the results folder of an earlier study: what its answers say of shared items counts.
+    With `draws_format` "csv" or "parquet" draws are a table, too (`write_draws`).
     """
     from tiewise.posterior.fit import fit
     from tiewise.posterior.terms.tables import attach_terms
@@ -77,6 +80,7 @@ def analyse(
     if robust and engine is not None and engine.kind != "exact":
         raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
     _check_anchors(wording or Wording(), link, model)
+    _check_draws_format(draws_format)
     with _drawing_process(report) as process:
         # What a function reads is kept by nobody else: a matrix is freed once there is a factor.
         context = context() if callable(context) else context or ItemContext()
@@ -110,7 +114,8 @@ def analyse(
             criticise=partial(_criticise, model=built, record=judgements, progress=progress),
             meanwhile=partial(_begin_pictures, png=png, process=process) if report else nullcontext,
             finish=partial(
-                _finish, model=built if robust else None, report=report, progress=progress
+                _finish, model=built if robust else None, report=report,
+                draws_format=draws_format, progress=progress,
             ),
             replaces=PLOT_FILES,
         )  # fmt: skip
@@ -125,6 +130,12 @@ def _check_anchors(wording: Wording, link: str | Path | None, model: ModelOption
         raise InputError("anchor_slope= is that of anchors, and there are none; give anchors=")
     if link is not None and anchors is not None:
         raise InputError("anchors= and link= both say what was known before; give one of them")
+
+
+def _check_draws_format(draws_format: str) -> None:
+    if draws_format not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise InputError(f"draws_format={draws_format!r} is not known; use one of {known}")
 
 
 def _linked(link: str | Path, items: Sequence[str]) -> Anchors:
@@ -209,8 +220,13 @@ def _note_left_out(tree: DataTree, comparisons: Comparisons) -> None:
     tree.attrs["left_out"] = json.dumps(dict(comparisons.left_out))
 
 
-def _finish(results: Results, model: BradleyTerry | None, report: bool, progress: Progress) -> None:
-    """How few answers decide it, where the model is given, and the report."""
+def _finish(
+    results: Results, model: BradleyTerry | None, report: bool, draws_format: str,
+    progress: Progress,
+) -> None:  # fmt: skip
+    """Draws as a table, how few answers decide it, where the model is given, and the report."""
+    if draws_format != "netcdf":
+        write_draws(results.tree, results.folder / f"draws.{draws_format}")
     if model is not None:
         from tiewise.workflows.assess_robustness import assess_robustness, write_robustness
 
