@@ -15,6 +15,9 @@ from .criticism.verdict import verdict as verdict
 from .data.comparisons import Comparisons as Comparisons
 from .data.comparisons import read_comparisons as read_comparisons
 from .data.counts import Counts as Counts
+from .designs.design_study import design_study as design_study
+from .designs.pair_lists import PairLists as PairLists
+from .designs.wish import DesignWish as DesignWish
 from .engines.caron_doucet import CaronDoucet as CaronDoucet
 from .engines.gibbs import Gibbs as Gibbs
 from .engines.laplace import Laplace as Laplace

@@ -24,6 +24,7 @@ from tiewise.cli import (
     study,
     words,
 )
+from tiewise.cli.designs import design
 from tiewise.errors import InputError, InputWarning
 
 LONGEST_LINE = 2_000
@@ -135,7 +136,19 @@ def main() -> None:
     """Comparative judgement with ties: from paired comparisons to qualities and uncertainty."""
 
 
-for _group in (demo, fit, data, study, words, backups, researchers, plan, experiment, checks):
+for _group in (
+    demo,
+    fit,
+    data,
+    study,
+    words,
+    backups,
+    researchers,
+    plan,
+    design,
+    experiment,
+    checks,
+):
     for _command in _group.COMMANDS:
         main.add_command(_command)
 

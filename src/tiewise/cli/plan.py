@@ -72,6 +72,7 @@ SPREAD_HELP = (
     "--anchor-limit", type=click.IntRange(1),
     help="how often the policy reference shows each anchor  [default: 100]",
 )  # fmt: skip
+@click.option("--design", help="design.csv: judges compare exactly these pairs")
 @click.option("--skip", type=float, help="share of pairs that are skipped  [default: 0]")
 @click.option("--reliability", type=float, help="how reliable it is to be  [default: 0.8]")
 @click.option("--top", type=int, help="k of 'top k'  [default: 5]")
@@ -144,7 +145,7 @@ def _read_design(options: dict[str, Any]) -> tuple[StudyDesign, float]:
     }  # fmt: skip
     if options["priors"] is not None:
         values["prior_set"] = options["priors"]
-    values |= _anchors(options)
+    values |= _anchors(options) | _lists(options)
     _refuse_from(options)
     spread = SPREAD if options["spread"] is None else options["spread"]
     reliability = values.pop("reliability", 0.8)
@@ -155,6 +156,17 @@ def _read_design(options: dict[str, Any]) -> tuple[StudyDesign, float]:
         **{key: values[key] for key in values if key != "ties"},
     )  # fmt: skip
     return design, reliability
+
+
+def _lists(options: dict[str, Any]) -> dict[str, Any]:
+    """The pairs of each judge, where a design says them."""
+    if options["design"] is None:
+        return {}
+    from tiewise.designs.pair_lists import PairLists
+
+    if options["policy"] is not None:
+        raise InputError("--design says which pairs are shown; leave --policy out")
+    return {"lists": PairLists.read(options["design"]), "policy": "uniform"}
 
 
 def _anchors(options: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.answers import FIRST, SECOND, TIE
 from tiewise.data.counts import Counts
+from tiewise.designs.pair_lists import PRACTICE, ListedPair, PairLists
 from tiewise.engines.preconditioners.hierarchical_preconditioner import (
     build_hierarchical_preconditioner,
 )
@@ -41,6 +42,10 @@ class SimulatedJudge:
     answer_count: int = 0
     exhausted: bool = False
     """Whether they have seen every pair."""
+    listed: tuple[ListedPair, ...] | None = None
+    """Their pairs in order, where these were chosen beforehand."""
+    shown: int = 0
+    """How many of the listed pairs they were shown."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Crowd:
     `groups` are the items of each group; a judge knows `known_groups` of them. Without `per_judge`
     there are `judges` and no others, who take turns; with it, each leaves after so many
     comparisons and somebody new comes. Of `anchors` the policy "reference" shows each at most
-    `anchor_limit` times.
+    `anchor_limit` times. With `lists` each judge has the pairs of one list, in their order.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -62,6 +67,7 @@ class Crowd:
     random_share: float = 0.2
     anchors: Anchors | None = None
     anchor_limit: int = ANCHOR_LIMIT
+    lists: PairLists | None = None
 
     @property
     def concurrent(self) -> int:
@@ -86,6 +92,9 @@ class JudgeQueue:
 
     def __init__(self, crowd: Crowd, rng: Generator) -> None:
         self.crowd, self.rng = crowd, rng
+        if crowd.lists is not None:
+            self.judges = deque(_listed_judge(pairs) for pairs in crowd.lists.lists.values())
+            return
         number = crowd.judges if crowd.per_judge is None else crowd.concurrent
         self.judges = deque(crowd.new_judge(rng) for _ in range(number))
 
@@ -106,6 +115,11 @@ class JudgeQueue:
     def _leaves(self, judge: SimulatedJudge) -> bool:
         assert self.crowd.per_judge is not None
         return judge.exhausted or judge.answer_count >= self.crowd.per_judge
+
+
+def _listed_judge(pairs: Iterable[ListedPair]) -> SimulatedJudge:
+    """A judge who answers these pairs, practice apart."""
+    return SimulatedJudge((), listed=tuple(pair for pair in pairs if pair.kind != PRACTICE))
 
 
 class CrowdAnswers(NamedTuple):
@@ -133,7 +147,7 @@ def collect_answers(
     position = {item: k for k, item in enumerate(truth.items)}
     present, first, second = list[SimulatedJudge](), list[int](), list[int]()
     for judge in judges:
-        pair = next_pair(
+        pair = _next_listed(judge) if judge.listed is not None else next_pair(
             judge.items, judge.seen, rng, policy=policy, state=state, hard_pairs=judge.hard_pairs,
             random_share=random_share, anchors=anchors, anchor_limit=anchor_limit,
         )  # fmt: skip
@@ -154,6 +168,13 @@ def collect_answers(
             judge.hard_pairs.add(seen)
     strength = simulate_strengths(truth, one, two, answer, rng)
     return CrowdAnswers(*(part[~skipped] for part in (one, two, answer, strength)))
+
+
+def _next_listed(judge: SimulatedJudge) -> ListedPair | None:
+    """The next pair of a judge's list; None at its end."""
+    assert judge.listed is not None
+    judge.shown += 1
+    return judge.listed[judge.shown - 1] if judge.shown <= len(judge.listed) else None
 
 
 def count_answers(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.answers import MOST_LEVELS
 from tiewise.data.counts import Counts
+from tiewise.designs.pair_lists import PairLists
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.anchors.anchors import Anchors
@@ -28,6 +29,7 @@ from tiewise.pairing import POLICIES
 from tiewise.pairing.candidates import ANCHOR_LIMIT
 from tiewise.planning.crowd import MAX_CONCURRENT, Crowd
 from tiewise.planning.known_anchors import quality_with_anchors, refuse_anchors
+from tiewise.text import some_names
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +64,8 @@ class StudyDesign:
     judgements of a study that runs; the truth is then drawn from what they leave open.
     `prior_set` names the priors of the fits, as `tiewise fit --priors` does. `anchors` are items
     whose quality is known from elsewhere: the truth agrees with them, the fits know them, and the
-    policy "reference" shows each at most `anchor_limit` times.
+    policy "reference" shows each at most `anchor_limit` times. With `lists`, made by `design_study`
+    or read from `design.csv`, each judge answers the pairs of one list, and nobody others.
     """
 
     items: tuple[str, ...]
@@ -82,10 +85,14 @@ class StudyDesign:
     before: Counts | None = field(default=None, repr=False)
     anchors: Anchors | None = field(default=None, repr=False)
     anchor_limit: int = ANCHOR_LIMIT
+    lists: PairLists | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        if self.lists is not None and self.judges is None:
+            object.__setattr__(self, "judges", len(self.lists))
         _refuse_items(self)
         _refuse_judges(self)
+        _refuse_lists(self)
         _refuse_groups(self)
         _refuse_numbers(self)
         _refuse_levels(self)
@@ -124,6 +131,7 @@ class StudyDesign:
         return Crowd(
             groups, self.knows or len(groups), self.judges or MAX_CONCURRENT, self.per_judge,
             self.policy, self.skip, anchors=self.anchors, anchor_limit=self.anchor_limit,
+            lists=self.lists,
         )  # fmt: skip
 
     @property
@@ -183,6 +191,8 @@ class StudyDesign:
         if self.anchors is not None:
             known = (*known, self.anchors.to_dict())
             options |= {"anchors": len(self.anchors.items), "anchor_limit": self.anchor_limit}
+        if self.lists is not None:
+            options |= {"design": self.lists.digest}
         digest = hashlib.sha256(repr(known).encode()).hexdigest()[:16]
         before = None if self.before is None else self.before.digest()[:16]
         if self.levels > 1:
@@ -273,6 +283,24 @@ def _refuse_judges(design: StudyDesign) -> None:
             raise InputError(f"{name}= must be 1 or more, not {number}")
 
 
+def _refuse_lists(design: StudyDesign) -> None:
+    lists = design.lists
+    if lists is None:
+        return
+    if design.per_judge is not None or design.knows is not None:
+        raise InputError("a design says what each judge compares; leave per_judge= and knows= out")
+    if design.judges != len(lists):
+        raise InputError(
+            f"the design has lists for {len(lists)} judges, not {design.judges}; leave judges= out"
+        )
+    strange = [item for item in lists.items if item not in set(design.items)]
+    if strange:
+        raise InputError(
+            f"the design compares {some_names(strange)}, not among the {len(design.items)} items; "
+            "use the same ids"
+        )
+
+
 def _refuse_groups(design: StudyDesign) -> None:
     if design.knows is None:
         return
@@ -333,6 +361,9 @@ def _refuse_levels(design: StudyDesign) -> None:
 
 def crowd_limit(crowd: Crowd, rng: Generator) -> Mapping[str, float]:
     """Comparisons that the known pairs allow: of one judge, and of all in most studies."""
+    if crowd.lists is not None:
+        total = float(crowd.lists.comparisons * (1 - crowd.skip))
+        return {"each": total / len(crowd.lists), "all": total}
     pairs = crowd.pairs_known(rng) * (1 - crowd.skip)
     if crowd.per_judge is not None:
         return {"each": float(np.minimum(pairs, crowd.per_judge).mean()), "all": np.inf}

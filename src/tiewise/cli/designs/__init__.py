@@ -1,0 +1,1 @@
+"""The commands of designs: making one, printing its sheets, entering their answers."""
