@@ -291,6 +291,7 @@ def test_reasons_of_each_question_are_kept_apart(tmp_path):
     store.close()
 
 
+BY_NAME = ("label", "mail", "issued", "sent", "fault")
 BEFORE_0007 = (
     "CREATE TABLE old AS SELECT offer, reasons, comment, written FROM comments",
     "DROP TABLE comments",
@@ -299,6 +300,11 @@ BEFORE_0007 = (
     "(offer))",
     "INSERT INTO comments SELECT offer, reasons, comment, written FROM old",
     "DROP TABLE old",
+    "DROP INDEX one_judge_a_person",
+    "ALTER TABLE judges DROP COLUMN person",
+    *(f"ALTER TABLE invites DROP COLUMN {name}" for name in BY_NAME),
+    "DROP TABLE return_links",
+    "DROP TABLE identifiers",
     "UPDATE alembic_version SET version_num = '0006'",
 )
 

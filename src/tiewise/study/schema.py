@@ -65,13 +65,40 @@ judges = Table(
     Column("consented", Utc, nullable=False),
     Column("chose", Boolean, nullable=False, default=False),
     Column("withdrawn", Utc),
+    # The digest of the identifier by which somebody from a panel comes back as themselves.
+    Column("person", String(64)),
+    Index("one_judge_a_person", "person", unique=True),
 )  # fmt: skip
 
+# Codes of invitations, as digests. Those in somebody's name are erased when that judge withdraws.
 invites = Table(
     "invites", metadata,
     Column("id", Integer, primary_key=True),
     Column("code", String(64), nullable=False, unique=True),
     Column("made", Utc, nullable=False),
+    Column("label", Text),
+    Column("mail", Text),
+    # When the last link was made, when it was sent by mail, and why that failed.
+    Column("issued", Utc),
+    Column("sent", Utc),
+    Column("fault", Text),
+)  # fmt: skip
+
+# Further secrets that open a judge's pages: of reminders, and of those who come back from a panel.
+return_links = Table(
+    "return_links", metadata,
+    Column("secret", String(64), primary_key=True),
+    Column("judge", ForeignKey("judges.id"), nullable=False, index=True),
+    Column("made", Utc, nullable=False),
+    Column("opened", Utc),
+)  # fmt: skip
+
+# What the link of a panel said of a judge, by name. Erased when they withdraw.
+identifiers = Table(
+    "identifiers", metadata,
+    Column("judge", ForeignKey("judges.id"), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("value", Text, nullable=False),
 )  # fmt: skip
 
 # What a judge said of themselves. Erased when they withdraw.

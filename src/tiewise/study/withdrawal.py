@@ -15,11 +15,13 @@ from tiewise.study.schema import (
     drafts,
     erasures,
     exclusions,
+    identifiers,
     invites,
     judgements,
     judges,
     known_groups,
     offers,
+    return_links,
     signup_answers,
     undone,
 )
@@ -45,11 +47,13 @@ def _erase_person(connection: Connection, judge: Judge, invite: int | None) -> N
     mine = select(offers.c.id).where(offers.c.judge == judge.id)
     for about in (comments, drafts):
         connection.execute(about.delete().where(about.c.offer.in_(mine)))
-    for table in (signup_answers, known_groups):
+    for table in (signup_answers, known_groups, identifiers, return_links):
         connection.execute(table.delete().where(table.c.judge == judge.id))
     connection.execute(judge_queries.SET_ASIDE, {"judge_id": judge.id, "at": now()})
     # Neither the personal link nor the code leads anywhere from here on.
-    lost = {"withdrawn": now(), "secret": digest(secrets.token_hex(16)), "invite": None}
+    lost = {
+        "withdrawn": now(), "secret": digest(secrets.token_hex(16)), "invite": None, "person": None,
+    }  # fmt: skip
     connection.execute(judges.update().where(judges.c.id == judge.id).values(lost))
     if invite is not None:
         connection.execute(invites.delete().where(invites.c.id == invite))

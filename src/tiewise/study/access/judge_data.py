@@ -13,10 +13,23 @@ from tiewise.study.audit_log import log_action
 from tiewise.study.connection import digest
 from tiewise.study.judge_queries import all_judgements
 from tiewise.study.judge_store import JudgeStore
-from tiewise.study.schema import comments, drafts, exclusions, judges, offers, signup_answers
+from tiewise.study.schema import (
+    comments,
+    drafts,
+    exclusions,
+    identifiers,
+    invites,
+    judges,
+    offers,
+    return_links,
+    signup_answers,
+)
 from tiewise.study.values import Judge
 
-RARE = ("half-given answers", "reasons and comments")
+RARE = (
+    "invitation", "links to come back", "identifiers", "half-given answers",
+    "reasons and comments",
+)  # fmt: skip
 PERSONAL_LINK = re.compile(r"/j/([0-9a-f]{32})\s*$")
 
 
@@ -47,6 +60,15 @@ def judge_data(store: JudgeStore, judge: Judge) -> dict[str, Any]:
     queries = {
         "answers about themselves": select(signup_answers.c.field, signup_answers.c.value).where(
             signup_answers.c.judge == judge.id
+        ),
+        "invitation": select(invites.c.label, invites.c.mail, invites.c.issued, invites.c.sent)
+        .join(judges, judges.c.invite == invites.c.id)
+        .where(judges.c.id == judge.id, invites.c.label.is_not(None)),
+        "links to come back": select(return_links.c.made, return_links.c.opened).where(
+            return_links.c.judge == judge.id
+        ),
+        "identifiers": select(identifiers.c.name, identifiers.c.value).where(
+            identifiers.c.judge == judge.id
         ),
         "pairs shown": select(
             offers.c.left, offers.c.right, offers.c.kind, offers.c.shown, offers.c.closed

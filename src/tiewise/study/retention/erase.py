@@ -26,11 +26,13 @@ from tiewise.study.schema import (
     drafts,
     erasures,
     exclusions,
+    identifiers,
     invites,
     judgements,
     judges,
     known_groups,
     offers,
+    return_links,
     signup_answers,
     snapshots,
     undone,
@@ -42,8 +44,8 @@ from tiewise.study.words.item_columns import only_names
 from tiewise.text import quantity
 
 TABLES = (
-    undone, judgements, drafts, comments, offers, signup_answers, known_groups, exclusions, judges,
-    invites, snapshots,
+    undone, judgements, drafts, comments, offers, signup_answers, known_groups, identifiers,
+    return_links, exclusions, judges, invites, snapshots,
 )  # fmt: skip
 """What is emptied, in an order that references allow."""
 KEPT_CURRENT = ("papers", "papers-fault")
