@@ -9,7 +9,7 @@ import pytest
 from numpy.random import SeedSequence
 
 from tiewise.data.counts import Counts
-from tiewise.engines import capacity, engine_class
+from tiewise.engines import capacity, engine_class, transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Distance
@@ -43,6 +43,33 @@ def test_the_term_or_the_prior_is_named():
     near = BradleyTerry(PAIRS, Distance(places, ITEMS))
     with pytest.raises(InputError, match="with the distance prior, .* an independent prior"):
         transport.run(near, SeedSequence(1), no_progress)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_graded_answers_are_named():
+    strengths = np.zeros((1, 2, 2), np.int64)
+    strengths[0, 0] = 1, 1
+    graded = Counts.of(ITEMS, [0], [1], [2], [0], strengths=strengths)
+    with pytest.raises(InputError, match="with graded answers, .* without their grades"):
+        engine_class("transport")().run(BradleyTerry(graded), SeedSequence(1), no_progress)
+
+
+def test_matrices_of_many_items_are_announced(caplog, monkeypatch):
+    """Of 2,000 items they take half a minute, on a slower machine longer."""
+
+    class Begun(Exception):
+        """It has begun."""
+
+    def begin(*_: object) -> None:
+        raise Begun
+
+    monkeypatch.setattr(transport, "FLOPS", 1e8)
+    monkeypatch.setattr(transport, "build_hierarchical_preconditioner", begin)
+    ordered = Counts.of(ITEMS, [0], [1], [1], [0], ordered=True)
+    model = BradleyTerry(ordered, terms=(Order(),))
+    with caplog.at_level(logging.WARNING, "tiewise"), pytest.raises(Begun):
+        engine_class("transport")().run(model, SeedSequence(1), no_progress)
+    assert "transport takes about 4 minutes for 2,000 items" in caplog.records[-1].getMessage()
 
 
 def test_long_runs_are_announced(caplog):

@@ -43,6 +43,8 @@ def _reason(model: BradleyTerry) -> str:
     """What asks for matrices of items by items."""
     if model.terms:
         return " with " + ", ".join(type(term).__name__ for term in model.terms)
+    if model.steps:
+        return " with graded answers"
     kind = model.prior.to_dict()["kind"]
     return "" if kind in ("independent", "precision") else f" with the {kind} prior"
 
@@ -50,6 +52,8 @@ def _reason(model: BradleyTerry) -> str:
 def _way_out(model: BradleyTerry, engine: str) -> str:
     if model.terms:
         return "leave these terms out, or fit fewer items"
+    if model.steps and engine.endswith("transport"):
+        return "fit the answers without their grades, or fit fewer items"
     if model.prior.to_dict()["kind"] in ("independent", "precision"):
         return "use transport, which needs no such matrices"
     return "use transport with an independent prior or a sparse precision, or fit fewer items"

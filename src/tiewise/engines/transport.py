@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tiewise.allocator import give_back_free
 from tiewise.engines import engine_class
 from tiewise.engines.base import Draws, Engine, EngineUnsuitable
-from tiewise.engines.capacity import require_memory
+from tiewise.engines.capacity import FLOPS, announce, require_memory
 from tiewise.engines.chain_block import ChainBlock, PilotRun, TrajectorySettings
 from tiewise.engines.draw_buffer import DrawBuffer
 from tiewise.engines.preconditioners.hierarchical_preconditioner import (
@@ -143,6 +143,7 @@ class Transport:
         if prefers_sparse(model):
             return build_sparse_preconditioner(model, self.start)
         require_memory(model, self.name, matrices=8)
+        announce(self.name, model, 3 * model.size**3 / FLOPS)
         if model.terms or model.steps:
             return build_hierarchical_preconditioner(model)
         return plain_or_mixture(model, None if isinstance(self.start, SparseCentre) else self.start)
