@@ -19,6 +19,7 @@ from support.reference_formulas import (
     monte_carlo_error,
     tally,
 )
+from support.trajectories import assert_reversible
 from tiewise.data.counts import Counts
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.preconditioners.plain import build_preconditioner
@@ -81,6 +82,13 @@ def some_points(dimensions: int, number: int = 4) -> np.ndarray:
 
 
 # The density.
+
+
+@pytest.mark.parametrize("steps", [4, 6, 9])
+@pytest.mark.parametrize("prior", PRIORS)
+def test_trajectories_are_reversible(prior, steps):
+    model = model_of((prior, "exponential", "inverse gamma"))
+    assert_reversible(build_sparse_preconditioner(model), steps, 1e-9)
 
 
 @every_model

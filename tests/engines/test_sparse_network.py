@@ -14,6 +14,7 @@ from support.reference_formulas import (
     derivative,
     monte_carlo_error,
 )
+from support.trajectories import assert_reversible
 from tiewise.engines.base import Draws
 from tiewise.engines.preconditioners.mixture_preconditioner import build_mixture_preconditioner
 from tiewise.engines.sparse import choice
@@ -61,6 +62,12 @@ def test_gradient_is_the_derivative_of_the_density(name):
     for k, point in enumerate(points.T):
         differences = derivative(lambda q: preconditioner.log_density(q[:, None])[0], point)
         assert np.allclose(ours[:, k], differences, rtol=0, atol=100 * DIFFERENCE)
+
+
+@pytest.mark.parametrize("steps", [4, 6, 9])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_trajectories_are_reversible(name, steps):
+    assert_reversible(build_network_preconditioner(town(name)), steps, 1e-9)
 
 
 @pytest.mark.parametrize("name", ["share inferred", "share 1"])
