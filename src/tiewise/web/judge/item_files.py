@@ -39,9 +39,10 @@ def for_participants(answer: Callable[[Request, Site], Response]) -> Endpoint:
 
 
 def _takes_part(request: Request, site: Site) -> bool:
-    judge, researcher = site.cookies.read_judge(request), site.cookies.read_researcher(request)
+    judge = site.cookies.read_judge(request)
     if judge is not None and not judge.away and site.store.judge(judge.secret) is not None:
         return True
+    researcher = site.cookies.read_researcher(request)
     return researcher is not None and site.researcher_store.session(researcher.secret) is not None
 
 
