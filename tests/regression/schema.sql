@@ -132,6 +132,15 @@ CREATE TABLE leases (
 	PRIMARY KEY (task)
 );
 
+CREATE TABLE lists (
+	name VARCHAR(60) NOT NULL,
+	judge VARCHAR(64) NOT NULL,
+	taken DATETIME NOT NULL,
+	PRIMARY KEY (name),
+	FOREIGN KEY(judge) REFERENCES judges (id),
+	UNIQUE (judge)
+);
+
 CREATE TABLE meaning (
 	"key" VARCHAR(64) NOT NULL,
 	value TEXT NOT NULL,
@@ -149,6 +158,14 @@ CREATE TABLE offers (
 	closed DATETIME,
 	PRIMARY KEY (id),
 	FOREIGN KEY(judge) REFERENCES judges (id)
+);
+
+CREATE TABLE paper (
+	offer INTEGER NOT NULL,
+	entered_by TEXT NOT NULL,
+	entered DATETIME NOT NULL,
+	PRIMARY KEY (offer),
+	FOREIGN KEY(offer) REFERENCES offers (id)
 );
 
 CREATE TABLE passes (

@@ -24,7 +24,7 @@ from tiewise.cli import (
     study,
     words,
 )
-from tiewise.cli.designs import design
+from tiewise.cli.designs import design, enter, sheets
 from tiewise.errors import InputError, InputWarning
 
 LONGEST_LINE = 2_000
@@ -146,6 +146,8 @@ for _group in (
     researchers,
     plan,
     design,
+    enter,
+    sheets,
     experiment,
     checks,
 ):

@@ -119,6 +119,7 @@ def _judges(number: int) -> str:
 @click.option("--lower", default="lower", show_default=True, help="what the other one has")
 @click.option("--noun", help="what an item is called: 'ward', or 'city/cities'")
 @click.option("--anchors", help="table of item, value and sd: qualities known from elsewhere")
+@click.option("--design", help="design.csv of `tiewise design`: judges are shown exactly its pairs")
 @click.option(
     "--target", type=click.IntRange(1), default=30, show_default=True,
     help="comparisons asked of each judge",

@@ -6,13 +6,14 @@ import json
 import shutil
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
 from string import Template
 
 from tiewise.data.text_columns import is_missing, tidied_ids
+from tiewise.designs.pair_lists import PRACTICE, PairLists
 from tiewise.errors import InputError, InputWarning
 from tiewise.geo.areas import Areas
 from tiewise.geo.map_features import MapFeatures
@@ -30,7 +31,7 @@ from tiewise.study.media.study_files import (
 )
 from tiewise.study.retention.reminder import reminder
 from tiewise.study.settings import PRIORS, Settings, problems, read_toml
-from tiewise.study.study import LAYERS, Item, Study, read_items, write_items
+from tiewise.study.study import DESIGN, LAYERS, Item, Study, read_items, write_items
 from tiewise.study.toml.about import logo_faults
 from tiewise.study.toml.anchors import (
     AnchorSettings,
@@ -42,6 +43,7 @@ from tiewise.study.toml.key_types import build
 from tiewise.study.toml.practice import unknown_practice
 from tiewise.study.words.item_columns import translation_faults, translation_notes
 from tiewise.study.words.languages import own_languages
+from tiewise.text import some_names
 
 IMAGES = (".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
 
@@ -62,6 +64,7 @@ def create_study(
     noun: str | None = None,
     target: int = 30,
     anchors: str | Path | None = None,
+    design: str | Path | None = None,
     limits: FileLimits = NO_CHANGES,
     keep_metadata: bool = False,
     progress: Progress = no_progress,
@@ -73,6 +76,7 @@ def create_study(
     which `[files]` of `study.toml` then states, and copied into `media`; with `keep_metadata`,
     sound and video keep what else they tell.
     `anchors` is a table of items whose quality is known from elsewhere: `item`, `value` and `sd`.
+    `design` is a file of `tiewise design`, or its folder: judges are then shown exactly its pairs.
     """
     if (areas is None) == (items is None):
         raise InputError("say what is compared: a map (areas=FILE) or a list (items=FILE)")
@@ -96,6 +100,7 @@ def create_study(
     # They all come to lie in one folder.
     listed = [replace(item, image=Path(item.image).name) for item in listed]
     anchored = _anchors(anchors, listed)
+    lists = _lists(design, listed)
     with copies_of(listed, listing.root, place, limits, keep_metadata, progress) as move_copies:
         place.mkdir(parents=True, exist_ok=True)
         move_copies()
@@ -104,6 +109,8 @@ def create_study(
         warnings.warn(f"{message} important ones: pages stay light", InputWarning, stacklevel=2)
     if listing.unused:
         warnings.warn(listing.unused, InputWarning, stacklevel=2)
+    if lists is not None:  # everybody is asked for a whole list
+        target = max(sum(p.kind != PRACTICE for p in own) for own in lists.lists.values())
     settings = {
         "title": title or question, "question": question, "higher": higher, "lower": lower,
         "noun": noun or ("area" if area_map is not None else "item"),
@@ -116,12 +123,33 @@ def create_study(
         area_map.to_gpkg(place / "areas.gpkg")
         if features is not None:
             features.to_gpkg(place / LAYERS, area_map.geometry.crs)
+    if lists is not None:
+        lists.write(place / DESIGN)
     for source in images:
         (place / "images").mkdir(exist_ok=True)
         shutil.copy2(source, place / "images" / source.name)
     filled += "".join(anchor.to_toml() for anchor in anchored)
     (place / "study.toml").write_text(filled, encoding="utf-8")
     return Study.open(place)
+
+
+def _lists(path: str | Path | None, items: list[Item]) -> PairLists | None:
+    """The lists of a design; refused where they name what is not there."""
+    if path is None:
+        return None
+    file = Path(path) / DESIGN if Path(path).is_dir() else Path(path)
+    lists = PairLists.read(file)
+    for fault in design_faults(lists, {item.id for item in items}):
+        raise InputError(f"{file}: {fault}")
+    return lists
+
+
+def design_faults(lists: PairLists, items: Collection[str]) -> Iterator[str]:
+    """What is wrong with a design beside the items of a study."""
+    strange = [item for item in lists.items if item not in items]
+    if strange:
+        are = "is" if len(strange) == 1 else "are"
+        yield f"{some_names(strange)} {are} not in items.csv; use the ids that it has"
 
 
 def _anchors(path: str | Path | None, items: list[Item]) -> tuple[AnchorSettings, ...]:
@@ -231,7 +259,7 @@ def check_study(folder: str | Path, url: str | None = None) -> list[str]:
         faults += copies_beyond(place, items.values(), settings.files)
     faults += [
         *_missing_images(place, items), *_missing_areas(place, items), *_groupless(items),
-        *_layer_faults(place),
+        *_layer_faults(place), *_faults_of_design(place, items),
         *faults_of_copies(place, items.values()), *translation_faults(items),
     ]  # fmt: skip
     if not faults:
@@ -319,6 +347,19 @@ def map_summary(folder: str | Path) -> str:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in features.counts().items())
     least = f"; {features.left_out:,} small ones left out" if features.left_out else ""
     return f"{areas}; {LAYERS} has {kinds or 'nothing that map.layers names'}{least}."
+
+
+def _faults_of_design(place: Path, items: dict[str, Item]) -> Iterator[str]:
+    """What is wrong with design.csv, where there is one."""
+    if not (place / DESIGN).exists():
+        return
+    try:
+        lists = PairLists.read(place / DESIGN)
+    except InputError as error:
+        yield str(error)
+        return
+    for fault in design_faults(lists, items):
+        yield f"{DESIGN}: {fault}"
 
 
 def _missing_areas(place: Path, items: dict[str, Item]) -> Iterator[str]:

@@ -33,6 +33,8 @@ GRADED_COLUMNS = (*COLUMNS, GRADE)
 Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
 """Columns and rows."""
 
+MEDIUM, PAPER, SITE = "medium", "paper", "site"
+"""Only of studies with a design: on what an answer was given."""
 IMPORTED = "imported"
 COMPARISONS = "comparisons.csv"
 ITEMS = "items.csv"
@@ -51,7 +53,8 @@ ABOUT = about_path(COMPARISONS).name
 def columns(study: Study) -> Sequence[str]:
     """The columns of a study's judgements; only where it asks several, that of the question."""
     graded = GRADED_COLUMNS if is_graded(study) else COLUMNS
-    return (*graded, QUESTION) if study.settings.questions else graded
+    several = (*graded, QUESTION) if study.settings.questions else graded
+    return (*several, MEDIUM) if study.design is not None else several
 
 
 def is_graded(study: Study) -> bool:
@@ -62,7 +65,10 @@ def is_graded(study: Study) -> bool:
 def judgement_rows(study: Study, store: JudgeStore, *, excluded: bool = False) -> Any:
     """All judgements of a study in its `columns`."""
     several = bool(study.settings.questions)
-    return comparison_rows(store, excluded=excluded, graded=is_graded(study), several=several)
+    return comparison_rows(
+        store, excluded=excluded, graded=is_graded(study), several=several,
+        medium=study.design is not None,
+    )  # fmt: skip
 
 
 def comparison_rows(
@@ -72,12 +78,14 @@ def comparison_rows(
     graded: bool = False,
     several: bool = False,
     question: str | None = None,
+    medium: bool = False,
 ) -> Iterator[list[str]]:
     """Judgements in the columns of the comparison interface; the first item stood on the left.
 
     Those that count: without practice, what was taken back, and judges whom a researcher left out;
     or else those judges' alone. Where answers are `graded` their grades are a further column, and
-    where there are `several` questions their ids are. With a `question`, its answers alone.
+    where there are `several` questions their ids are; with `medium` also whether an answer came on
+    paper or on the site. With a `question`, its answers alone.
     """
     left_out = ResearcherStore(store).excluded()
     for row in store.rows():
@@ -95,6 +103,7 @@ def comparison_rows(
             _moment(row["answered"]), _moment(row["undone"]),
             *([str(row["grade"] or "")] if graded else []),
             *([row["question"]] if several else []),
+            *([PAPER if row["entered_by"] is not None else SITE] if medium else []),
         ]  # fmt: skip
 
 

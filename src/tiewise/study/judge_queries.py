@@ -7,7 +7,16 @@ from typing import Any
 from sqlalchemy import bindparam, case, func, select
 
 from tiewise.data.answers import OFF_SCALE
-from tiewise.study.schema import comments, drafts, judgements, judges, known_groups, offers, undone
+from tiewise.study.schema import (
+    comments,
+    drafts,
+    judgements,
+    judges,
+    known_groups,
+    offers,
+    paper_answers,
+    undone,
+)
 
 _MINE = offers.c.judge == bindparam("judge_id")
 _OPEN = offers.c.closed.is_(None)
@@ -75,8 +84,9 @@ def all_judgements() -> Any:
             judgements.c.id.label("judgement"), judgements.c.outcome, judgements.c.grade,
             judgements.c.answered, judgements.c.question, offers.c.id.label("offer"),
             offers.c.judge, offers.c.left, offers.c.right, offers.c.kind, offers.c.shown,
-            undone.c.at.label("undone"),
+            undone.c.at.label("undone"), paper_answers.c.entered_by,
         )
         .join(offers, offers.c.id == judgements.c.offer)
         .join(undone, undone.c.judgement == judgements.c.id, isouter=True)
+        .join(paper_answers, paper_answers.c.offer == offers.c.id, isouter=True)
     )  # fmt: skip

@@ -166,6 +166,22 @@ comments = Table(
     Column("written", Utc, nullable=False),
 )  # fmt: skip
 
+# Which list of a design a judge has, where pairs were chosen beforehand.
+pair_lists = Table(
+    "lists", metadata,
+    Column("name", String(60), primary_key=True),
+    Column("judge", ForeignKey("judges.id"), nullable=False, unique=True),
+    Column("taken", Utc, nullable=False),
+)  # fmt: skip
+
+# Answers that came on paper, and who entered them.
+paper_answers = Table(
+    "paper", metadata,
+    Column("offer", ForeignKey("offers.id"), primary_key=True),
+    Column("entered_by", Text, nullable=False),
+    Column("entered", Utc, nullable=False),
+)  # fmt: skip
+
 undone = Table(
     "undone", metadata,
     Column("judgement", ForeignKey("judgements.id"), primary_key=True),

@@ -13,10 +13,12 @@ from numpy.random import Generator
 from tiewise.data.answers import AnswerScale
 from tiewise.data.files import read_sheet, write_rows
 from tiewise.data.text_columns import as_text
+from tiewise.designs.pair_lists import PairLists
 from tiewise.errors import InputError
 from tiewise.pairing.policies import OrderedPair, PairingState, next_pair
 from tiewise.study.access.private_files import make_study_private
 from tiewise.study.backups.backup import backup_before_migration
+from tiewise.study.designs.lists import next_listed_offer
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.settings import PRIORS, Settings, read_settings
 from tiewise.study.toml.anchors import FEWEST, AnchorSettings, unknown_anchors
@@ -33,6 +35,8 @@ ALWAYS_WRITTEN = 5
 """Columns of every table of items; the others are written where some item has them."""
 LAYERS = "layers.gpkg"
 """The file of what helps to recognise the map."""
+DESIGN = "design.csv"
+"""The file of pairs that were chosen beforehand."""
 ID_COLUMNS = ("item", "id", "item_id")
 MIN_ITEMS = 2
 
@@ -128,6 +132,12 @@ class Study:
         return Areas.read(inputs.areas, id=inputs.id) if inputs.areas else None
 
     @cached_property
+    def design(self) -> PairLists | None:
+        """The pairs of each judge, where they were chosen beforehand."""
+        path = self.folder / DESIGN
+        return PairLists.read(path) if path.exists() else None
+
+    @cached_property
     def map_features(self) -> MapFeatures | None:
         """Water, roads, landmarks and places on the map, as far as its settings name them."""
         from tiewise.geo.map_features import MapFeatures
@@ -199,7 +209,8 @@ class Study:
 
     def changed_meaning(self, store: JudgeStore) -> list[str]:
         """What was changed that answers already given depend on, each with the way out."""
-        changed = store.agreed_meaning(self.settings.meaning())
+        design = {DESIGN: self.design.digest} if self.design is not None else {}
+        changed = store.agreed_meaning(self.settings.meaning() | design)
         return [
             f"{key}: answers were given to {was!r}, and it now says {now!r}; "
             "put it back, or begin another study (`tiewise new`)"
@@ -232,6 +243,10 @@ def next_offer(
     known = study.known_items(store.groups_of(judge))
     rules = study.settings.pairing
     history = store.history(judge) if history is None else history
+    if study.design is not None:
+        return next_listed_offer(
+            store, study.design, judge, history, items=study.items, known=known
+        )
     practised = history.progress.practice
     if practised < study.settings.practice_pairs:
         chosen, kind = study.settings.practice[practised:], Kind.PRACTICE

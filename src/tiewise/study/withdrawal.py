@@ -21,6 +21,8 @@ from tiewise.study.schema import (
     judges,
     known_groups,
     offers,
+    pair_lists,
+    paper_answers,
     return_links,
     signup_answers,
     undone,
@@ -64,8 +66,9 @@ def _erase_judgements(connection: Connection, judge: Judge) -> int:
     mine = select(offers.c.id).where(offers.c.judge == judge.id)
     theirs = select(judgements.c.id).where(judgements.c.offer.in_(mine))
     connection.execute(undone.delete().where(undone.c.judgement.in_(theirs)))
+    connection.execute(paper_answers.delete().where(paper_answers.c.offer.in_(mine)))
     gone = connection.execute(judgements.delete().where(judgements.c.offer.in_(mine))).rowcount
-    for table in (offers, exclusions):
+    for table in (offers, exclusions, pair_lists):
         connection.execute(table.delete().where(table.c.judge == judge.id))
     # The audit log still tells that a researcher left somebody out, neither whom nor why.
     remarks = audit_log.c.about == judge.id, audit_log.c.what.in_(JUDGE_ACTIONS)

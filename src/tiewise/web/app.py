@@ -43,6 +43,7 @@ from tiewise.web.live.cache import SnapshotCache
 from tiewise.web.phase_cache import PhaseCache
 from tiewise.web.request import check_host
 from tiewise.web.researcher import control, dashboard, downloads, erasure, judges, sign_in
+from tiewise.web.researcher.designs import sheets
 from tiewise.web.researcher.items.item_page import item_page
 from tiewise.web.researcher.questions import comments, side_by_side
 from tiewise.web.researcher.request import (
@@ -135,6 +136,11 @@ def researcher_routes() -> list[Route]:
         Route("/watch/judges", page(judges.judges_page)),
         Route("/watch/judges/exclude", form(judges.exclude), methods=["POST"]),
         Route("/watch/judges/include", form(judges.include), methods=["POST"]),
+        Route("/watch/sheets", page(sheets.sheets_page)),
+        Route("/watch/sheets", form(sheets.open_sheet), methods=["POST"]),
+        Route("/watch/sheets/{code}", page(sheets.sheet_page)),
+        Route("/watch/sheets/{code}/answer", form(sheets.enter), methods=["POST"]),
+        Route("/watch/sheets/{code}/undo", form(sheets.undo), methods=["POST"]),
         Route("/watch/run", page(control.control_page)),
         Route("/watch/phase", form(control.set_phase), methods=["POST"]),
         Route("/watch/researchers", form(control.add_researcher), methods=["POST"]),

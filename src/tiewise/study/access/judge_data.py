@@ -21,6 +21,7 @@ from tiewise.study.schema import (
     invites,
     judges,
     offers,
+    pair_lists,
     return_links,
     signup_answers,
 )
@@ -28,8 +29,10 @@ from tiewise.study.values import Judge
 
 RARE = (
     "invitation", "links to come back", "identifiers", "half-given answers",
-    "reasons and comments",
+    "reasons and comments", "list of pairs",
 )  # fmt: skip
+SELDOM = ("question", "entered_by")
+"""Columns that are left out where they are empty: the only question has no name."""
 PERSONAL_LINK = re.compile(r"/j/([0-9a-f]{32})\s*$")
 
 
@@ -87,6 +90,9 @@ def judge_data(store: JudgeStore, judge: Judge) -> dict[str, Any]:
         "left out of fits": select(
             exclusions.c.excluded, exclusions.c.reason, exclusions.c.at
         ).where(exclusions.c.judge == judge.id),
+        "list of pairs": select(pair_lists.c.name, pair_lists.c.taken).where(
+            pair_lists.c.judge == judge.id
+        ),
     }
     about = select(
         judges.c.id, judges.c.language, judges.c.consent, judges.c.consented, judges.c.withdrawn
@@ -115,5 +121,5 @@ def _plain(row: RowMapping) -> dict[str, Any]:
     return {
         str(name): value.isoformat() if isinstance(value, datetime) else value
         for name, value in row.items()
-        if name != "question" or value  # that of the only one has no name
+        if name not in SELDOM or value
     }

@@ -32,6 +32,8 @@ from tiewise.study.schema import (
     judges,
     known_groups,
     offers,
+    pair_lists,
+    paper_answers,
     return_links,
     signup_answers,
     snapshots,
@@ -44,8 +46,8 @@ from tiewise.study.words.item_columns import only_names
 from tiewise.text import quantity
 
 TABLES = (
-    undone, judgements, drafts, comments, offers, signup_answers, known_groups, identifiers,
-    return_links, exclusions, judges, invites, snapshots,
+    undone, judgements, drafts, comments, paper_answers, offers, signup_answers, known_groups,
+    identifiers, return_links, exclusions, pair_lists, judges, invites, snapshots,
 )  # fmt: skip
 """What is emptied, in an order that references allow."""
 KEPT_CURRENT = ("papers", "papers-fault")

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tiewise.data.answers import ANSWERS, FIRST, SECOND, on_scale
+from tiewise.study.designs.lists import list_sizes
 from tiewise.study.study import MIN_ITEMS, Item, next_offer
 from tiewise.study.values import History, JudgeProgress, Kind, Offer, Reply
 from tiewise.web.judge.items.kind import ItemKind, Reading, item_kinds, whole_reading
@@ -145,10 +146,14 @@ def _side(site: Site, outcome: str, mark: str, item: Item, other: Item) -> PairS
 def _counter(request: JudgeRequest, offer: Offer, progress: JudgeProgress) -> dict[str, Any]:
     settings = request.site.study.settings
     practice = offer.kind == Kind.PRACTICE
-    made, of = (
-        (progress.practice, settings.practice_pairs)
-        if practice else (progress.made, settings.study.target)
-    )  # fmt: skip
+    sizes = settings.practice_pairs, settings.study.target
+    study, store = request.site.study, request.site.store
+    if study.design is not None:
+        sizes = list_sizes(store, study.design, request.signed_up, study.items)
+    made = progress.practice if practice else progress.made
+    if study.design is not None and not practice:
+        made = progress.pairs
+    of = sizes[0] if practice else sizes[1]
     return {"number": made + 1, "of": of, "practice": practice, "answers": sum(progress)}
 
 

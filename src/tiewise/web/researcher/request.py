@@ -74,6 +74,7 @@ class ResearcherRequest(SiteRequest):
         return super().context() | {
             "study": self.site.study, "researcher": self.researcher, "path": self.path,
             "url": self.url, "questions": self.whole_study.settings.questions,
+            "listed": self.whole_study.design is not None,
             "asks_why": self.site.study.settings.reasons.asked, "also": self._also,
         }  # fmt: skip
 

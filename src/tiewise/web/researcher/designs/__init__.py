@@ -1,0 +1,1 @@
+"""Pages about lists of pairs that were chosen beforehand."""
