@@ -23,7 +23,8 @@ from tiewise.study.settings import SCALES, read_settings
 from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study, next_offer
 from tiewise.study.toml.anchors import read_anchors
-from tiewise.web.live.worker import TASK, LiveFit
+from tiewise.web.live.live_fit import LiveFit
+from tiewise.web.live.worker import TASK
 from tiewise.web.researcher.estimates import ShownScale, item_estimates
 
 ITEMS = "item,name\n" + "".join(f"{one},{one.upper()}\n" for one in "abcdefgh")

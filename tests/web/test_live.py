@@ -38,9 +38,9 @@ from tiewise.study.values import Judge, Kind
 from tiewise.web.live import cache as cache_module
 from tiewise.web.live import worker as worker_module
 from tiewise.web.live.cache import Failure, SnapshotCache
+from tiewise.web.live.live_fit import LiveFit, failure_message
 from tiewise.web.live.reader import JudgementReader
 from tiewise.web.live.supervisor import Supervisor
-from tiewise.web.live.worker import LiveFit, failure_message
 
 PATIENCE = 120
 HANDS = 8

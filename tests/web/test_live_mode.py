@@ -10,7 +10,7 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network, share_of
 from tiewise.model.scalar_priors import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
-from tiewise.web.live.worker import _at_mode
+from tiewise.web.live.live_fit import _at_mode
 
 
 def test_where_the_share_is_inferred_one_judges_answers_are_taken_out_of_a_mode():

@@ -25,7 +25,7 @@ from tiewise.study.values import TokenPurpose
 from tiewise.web.api.openapi import ROOT
 from tiewise.web.app import make_app
 from tiewise.web.live.cache import SnapshotCache
-from tiewise.web.live.worker import LiveFit
+from tiewise.web.live.live_fit import LiveFit
 from tiewise.web.security import RateLimit, RateLimits
 
 OLD_STUDY = Path(__file__).parents[1] / "fixtures" / "version-0.1" / "study"

@@ -26,7 +26,7 @@ from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
 from tiewise.study.values import TokenPurpose
 from tiewise.web.app import make_app
-from tiewise.web.live.worker import LiveFit
+from tiewise.web.live.live_fit import LiveFit
 
 ITEMS = tuple(f"Proposal {letter}" for letter in "ABCDEFGH")
 CASES = {"few": (5, False), "good": (600, False), "camps": (600, True)}

@@ -58,18 +58,18 @@ class Laplace:
         for start in range(0, self.draws, BLOCK):
             q = rng.normal(size=(preconditioner.dimensions, min(BLOCK, self.draws - start)))
             at: Any = preconditioner.parameters(q)
-            weight = preconditioner.log_density(q) + (q**2).sum(axis=0) / 2
-            parts.append({**preconditioner.draws(at), "log_weight": weight})
+            parts.append(preconditioner.draws(at))
+            if self.weighted:
+                weight = preconditioner.log_density(q) + (q**2).sum(axis=0) / 2
+                parts[-1] = {**parts[-1], "log_weight": weight}
             progress("sampling", min(start + BLOCK, self.draws), self.draws)
         values = {
             name: np.concatenate([np.moveaxis(part[name], -1, 0) for part in parts])[None]
             for name in parts[0]
         }
-        quality, tie, variance, log_weight = (
-            values.pop(name) for name in ("quality", "tie", "variance", "log_weight")
-        )
+        quality, tie, variance = (values.pop(name) for name in ("quality", "tie", "variance"))
+        stats = {"log_weight": values.pop("log_weight")} if self.weighted else {}
         return Draws(
-            quality, tie, variance, terms=values,
-            stats={"log_weight": log_weight} if self.weighted else {},
+            quality, tie, variance, terms=values, stats=stats,
             build_seconds=build_seconds, warm_start=preconditioner.warm_start,
         )  # fmt: skip
