@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
 
 Progress = Callable[[str, int, int], None]
 """Called now and then with (what is being done, how much of it is done, of how much)."""
@@ -11,6 +13,24 @@ Progress = Callable[[str, int, int], None]
 
 def no_progress(_what: str, _done: int, _total: int) -> None:
     """A progress report that nobody reads."""
+
+
+FILE_VARIABLE = "TIEWISE_PROGRESS_FILE"
+"""The environment variable that names a file into which a command says how far it is."""
+SECONDS = 0.3
+
+
+def progress_in_file(path: Path) -> Progress:
+    """Progress that another process can read, a few times a second."""
+    written = -SECONDS
+
+    def write(what: str, done: int, total: int) -> None:
+        nonlocal written
+        if monotonic() - written >= SECONDS:
+            written = monotonic()
+            path.write_text(f"{what}, {100 * done // max(total, 1)} %", encoding="utf-8")
+
+    return write
 
 
 class ProgressCounter:

@@ -269,11 +269,16 @@ def _drawn_body(draw: Any, draws: _Draws) -> tuple[str, bytes]:
     return BODIES[kind]([("token", draw(TOKENS)), *_drawn_pairs(draw, draws)])
 
 
+def _file_name(name: str, value: str) -> str:
+    """The rest of the head of a file; nothing for the token, which is a field."""
+    return "" if name == "token" else f'; filename="{value[:99]}.csv"\r\nContent-Type: text/csv'
+
+
 def _multipart(pairs: list[tuple[str, str]]) -> bytes:
-    """Fields and a file, whose name is the first value."""
+    """Files whose names are what is in them, after the token of the form."""
     parts = [
-        f'--x\r\nContent-Disposition: form-data; name="{name}"; filename="{value[:99]}"\r\n'
-        f"Content-Type: image/png\r\n\r\n{value}\r\n"
+        f'--x\r\nContent-Disposition: form-data; name="{name}"{_file_name(name, value)}\r\n\r\n'
+        f"{value}\r\n"
         for name, value in pairs
     ]
     return "".join([*parts, "--x--\r\n"]).encode("utf-8", "surrogatepass")

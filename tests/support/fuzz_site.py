@@ -24,6 +24,8 @@ from support.site import edited
 from support.snapshots import add_snapshot, body, judge_row
 from tiewise.geo.areas import Areas
 from tiewise.study.create import create_study
+from tiewise.study.inviting.invitation_store import InvitationStore
+from tiewise.study.inviting.people import Invitee
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
 from tiewise.study.values import Phase, TokenPurpose
@@ -78,6 +80,13 @@ why = "It is."
 """
 
 
+PANEL = """
+[panel]
+identifiers = ["name", "value"]
+completion_code = "<b>done</b>"
+"""
+
+
 def make_studies(place: Path) -> Path:
     """Two studies: a map with groups, figures and judges; odd items with graded answers.
 
@@ -92,7 +101,7 @@ def make_studies(place: Path) -> Path:
     write(place, {"tune.wav": sound(), "essay.md": essay(100)})
     words = create_study(place / "studies" / "words", question="Which?", items=place / "odd.csv")
     swaps = {"invited_only = false": "invited_only = true", "grades = 0": "grades = 7"}
-    edited(words, swaps, ASKED).store().close()
+    edited(words, swaps, ASKED + PANEL).store().close()
     return place / "studies"
 
 
@@ -100,6 +109,7 @@ def _add_figures(study: Study) -> None:
     store, (left, right, *_) = study.store(), study.items
     rows = [{"judge": "judge-1", "left": left, "right": right, "outcome": "tie"}]
     store.import_judgements(rows, consent="made up")
+    InvitationStore(store).add([Invitee("<b>Ann</b>", "ann@a.example"), Invitee("=1+1")])
     judges = [judge_row("judge-1", flags=[{"name": "fast", "says": "answers fast"}])]
     for number in range(2):
         values = body(list(study.items), [k / 4 + number for k in range(len(study.items))])

@@ -80,6 +80,7 @@ ACTIONS: dict[str, Action] = {
     "undo": _undo,
     "language": lambda _, k: Asked("GET", f"/?language={'ar' if k % 4 < 2 else 'en'}", {}),
     "leave": _page("/leave"),
+    "panel": lambda _, k: Asked("GET", f"/?PID=p{k % 2}", {}),
     "resume": _form("/resume"),
     "sign-out": _form("/sign-out"),
     "withdraw": _form("/withdraw", erase="all"),

@@ -290,13 +290,22 @@ def patiently(sign: Callable[[], bool]) -> None:
     raise AssertionError("it never came")
 
 
+def progress_told(ada: Visitor, steps: set[str]) -> str:
+    """The page, and what it says of how far it is."""
+    page = at_run(ada).answer.text
+    steps.update(re.findall(r"Being made \(([^)]+)\)", page))
+    return page
+
+
 @pytest.mark.slow
 def test_papers_are_made_by_a_process_and_downloaded(app, ada, judged):
     assert at_run(ada).send("/watch/papers").status_code == 200
     assert "Being made" in ada.answer.text
     assert '<noscript><meta http-equiv="refresh"' in ada.answer.text
     ada.post("/watch/papers", {"token": ada.token})  # again, meanwhile: no second one
-    patiently(lambda: "Being made" not in at_run(ada).answer.text)
+    steps: set[str] = set()
+    patiently(lambda: "Being made" not in progress_told(ada, steps))
+    assert any(re.fullmatch(r"report: [a-z ]+, \d+ %", one) for one in steps), steps
     compared = sum(outcome != "skip" for outcome in outcomes(judged))
     assert f"From {compared} judgements, " in ada.answer.text
     assert 'class="fault"' not in ada.answer.text

@@ -26,7 +26,7 @@ from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
 from tiewise.study.values import TokenPurpose
 from tiewise.web.app import make_app
-from tiewise.web.live.worker import LiveFit
+from tiewise.web.live.live_fit import LiveFit
 
 FIVE = {"grades = 0": "grades = 5", 'languages = ["en"]': 'languages = ["en", "ar"]'}
 FOUR = {"grades = 0": "grades = 4", "ties = true": "ties = false"}

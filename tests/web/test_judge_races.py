@@ -17,6 +17,7 @@ from tiewise.web.security import RateLimit, RateLimits
 
 AT_ONCE = 50
 NO_LIMIT = RateLimits(*[RateLimit(10**9, 60)] * len(RateLimits()))
+PANEL = '\n[panel]\nidentifiers = ["PID"]\n'
 FIELD = """
 [[judges.fields]]
 name = "role"
@@ -42,7 +43,7 @@ def app(request, tmp_path_factory) -> Any:
     (place / "items.csv").write_text(f"name,group\n{rows}", encoding="utf-8")
     made = create_study(place / "s", question="Which?", items=place / "items.csv")
     swaps = {'languages = ["en"]': 'languages = ["en", "ar"]', "grades = 0": "grades = 5"}
-    study = edited(made, swaps, FIELD)
+    study = edited(made, swaps, FIELD + PANEL)
     url = None if request.param == "sqlite" else request.getfixturevalue("postgresql")()
     app = make_app(study, study.store(url), secret="s" * 40, limits=NO_LIMIT)
     yield app

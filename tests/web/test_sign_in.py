@@ -288,7 +288,13 @@ def test_signing_in_leads_nowhere_else(target, led):
 
 
 def filled(path: str) -> str:
-    gaps = {"{secret}": "0" * 32, "{name}": "export.zip", "{item:path}": "a", "{number}": "0"}
+    gaps = {
+        "{secret}": "0" * 32,
+        "{name}": "export.zip",
+        "{item:path}": "a",
+        "{number}": "0",
+        "{judge}": "a",
+    }
     for gap, value in gaps.items():
         path = path.replace(gap, value)
     assert "{" not in path

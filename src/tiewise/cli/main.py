@@ -25,6 +25,7 @@ from tiewise.cli import (
     words,
 )
 from tiewise.cli.designs import design, enter, sheets
+from tiewise.cli.inviting import invite
 from tiewise.errors import InputError, InputWarning
 
 LONGEST_LINE = 2_000
@@ -141,6 +142,7 @@ for _group in (
     fit,
     data,
     study,
+    invite,
     words,
     backups,
     researchers,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -260,9 +262,12 @@ def engine(name: str, draws: int | None) -> Engine:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A bar on a terminal, nothing in a pipe."""
-    from tiewise.progress import no_progress
+    """A bar on a terminal, a line in a file where one is named, nothing in a pipe."""
+    from tiewise.progress import FILE_VARIABLE, no_progress, progress_in_file
 
+    if named := os.environ.get(FILE_VARIABLE):
+        yield progress_in_file(Path(named))
+        return
     if not sys.stderr.isatty():
         yield no_progress
         return

@@ -11,6 +11,7 @@ import click
 
 from tiewise.cli.backup_options import backup_options, take_schedule
 from tiewise.cli.database_option import DATABASE as DATABASE
+from tiewise.cli.inviting.mail_options import mail_options, take_mail_options
 from tiewise.cli.options import DROP_INVALID, progress_bar, ties
 from tiewise.cli.serving_options import serving_options
 from tiewise.errors import InputError
@@ -192,12 +193,14 @@ def check(folder: str, database: str | None) -> None:
 @click.option("--no-live", is_flag=True, help="fit nothing while the site runs")
 @serving_options
 @backup_options
+@mail_options
 def serve(folders: tuple[str, ...], sign_ups: int, no_live: bool, **options: Any) -> None:
     """Run the site of the study in DIR and print the judges' link.
 
     With several, or a folder that holds several, each is below its folder's name. Every option
     can be an environment variable: TIEWISE_PORT for --port, and so on.
     """
+    from tiewise.study.inviting.mail import export_mail_server
     from tiewise.web.security import RateLimit, RateLimits
     from tiewise.web.server import serve as run
     from tiewise.web.serving.options import HttpLimits
@@ -205,22 +208,11 @@ def serve(folders: tuple[str, ...], sign_ups: int, no_live: bool, **options: Any
     limits = RateLimits(sign_ups=RateLimit(sign_ups, 600))
     http_limits = HttpLimits(**{name: options.pop(name) for name in HttpLimits._fields})
     backups = take_schedule(options)
+    export_mail_server(*take_mail_options(options))
     run(
         *folders, **options, backups=backups, limits=limits, http_limits=http_limits,
         live=not no_live, write_line=click.echo,
     )  # fmt: skip
-
-
-@click.command()
-@FOLDER
-@click.option("--count", type=click.IntRange(1, 10_000), default=1, show_default=True)
-@click.option("--url", help="address of the site: print links, not codes")
-@DATABASE
-def invite(folder: str, count: int, url: str | None, database: str | None) -> None:
-    """Make invite codes, one a line. They are shown now and never again."""
-    with opened(folder, database) as (_, store):
-        for code in store.invite(count):
-            click.echo(f"{url.rstrip('/')}/?code={code}" if url else code)
 
 
 @click.command()
@@ -254,4 +246,4 @@ def import_(folder: str, file: str, drop_invalid: bool, database: str | None) ->
     click.echo(f"{number} judgements brought into {folder}")
 
 
-COMMANDS = (new, check, serve, invite, export, import_)
+COMMANDS = (new, check, serve, export, import_)

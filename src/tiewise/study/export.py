@@ -19,6 +19,8 @@ from tiewise.data.spreadsheet_cells import defuse_free_text
 from tiewise.errors import InputError, InputWarning
 from tiewise.folders import begins_with, refuse_study
 from tiewise.study.asking.comment_store import CommentStore
+from tiewise.study.inviting.invitation_store import InvitationStore
+from tiewise.study.inviting.panel_store import PanelStore
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, write_items
@@ -47,6 +49,13 @@ COMMENT_COLUMNS = (
     "offer_id", "user_id", "item_1_id", "item_2_id", "reasons", "comment", "written_at",
 )  # fmt: skip
 """Where reasons are asked of each question, its id is a further column."""
+JUDGE_COLUMNS = (
+    "user_id", "language", "consent", "consented_at", "withdrawn_at", "judgements", "groups",
+    "excluded",
+)  # fmt: skip
+"""Those of every study; what judges said of themselves follows."""
+LABEL = "invited_as"
+"""The name in which a judge was invited; only where some were, and never in results."""
 ABOUT = about_path(COMPARISONS).name
 
 
@@ -145,7 +154,8 @@ def export_one(
 def _free_text(study: Study, name: str) -> Sequence[str]:
     """Columns of a table that hold what somebody wrote, for people to read."""
     texts = [one.name for one in study.settings.judges.fields if one.kind == "text"]
-    return {COMMENTS: ["comment"], JUDGES: ["excluded", *texts]}.get(name, ())
+    traces = [LABEL, *study.settings.panel.identifiers]
+    return {COMMENTS: ["comment"], JUDGES: ["excluded", *texts, *traces]}.get(name, ())
 
 
 def _without_formulas(
@@ -186,16 +196,12 @@ def _tables(
     study: Study, store: JudgeStore
 ) -> dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]]:
     """Columns and rows by name; rows are asked for when they are read."""
-    fields = [one.name for one in study.settings.judges.fields]
     head = columns(study)
     anchors = [(one.item, one.value, one.sd) for one in study.settings.anchors]
     return {
         COMPARISONS: (head, judgement_rows(study, store)),
         "excluded.csv": (head, judgement_rows(study, store, excluded=True)),
-        JUDGES: (
-            ("user_id", "language", "consent", "consented_at", "withdrawn_at", "judgements",
-             "groups", "excluded", *fields), _judges(store, fields),
-        ),
+        JUDGES: _judge_table(study, store, traces=True),
         "offers.csv": (
             ("offer_id", "user_id", "left_id", "right_id", "kind", "shown_at", "closed_at"),
             ([row["id"], row["judge"], row["left"], row["right"], row["kind"],
@@ -222,10 +228,25 @@ def _comments(study: Study, store: JudgeStore) -> Table:
 
 
 def judge_columns(study: Study, store: JudgeStore) -> dict[str, list[str]]:
-    """What is known of judges, column by column, as judges.csv has it."""
-    head, rows = _tables(study, store)[JUDGES]
+    """What is known of judges, column by column, as judges.csv has it; not who they are."""
+    head, rows = _judge_table(study, store, traces=False)
     texts = [list(map(str, row)) for row in rows]
     return {name: [row[k] for row in texts] for k, name in enumerate(head)}
+
+
+def _judge_table(study: Study, store: JudgeStore, *, traces: bool) -> Table:
+    """What is known of judges; with `traces` also names and identifiers that lead to a person."""
+    fields = [one.name for one in study.settings.judges.fields]
+    labels = InvitationStore(store).labels() if traces else {}
+    panel = study.settings.panel.identifiers if traces else ()
+    known = PanelStore(store).all() if panel else {}
+    head = (*JUDGE_COLUMNS, *fields, *([LABEL] if labels else []), *panel)
+    rows = (
+        [*row, *([labels.get(row[0], "")] if labels else []),
+         *(known.get(row[0], {}).get(name, "") for name in panel)]
+        for row in _judges(store, fields)
+    )  # fmt: skip
+    return head, rows
 
 
 def _judges(store: JudgeStore, fields: Sequence[str]) -> Iterator[list[Any]]:

@@ -15,6 +15,7 @@ from tiewise.study.schema import (
     known_groups,
     offers,
     paper_answers,
+    return_links,
     undone,
 )
 
@@ -23,6 +24,16 @@ _OPEN = offers.c.closed.is_(None)
 
 JUDGE = select(judges.c.id, judges.c.language, judges.c.consent, judges.c.chose).where(
     judges.c.secret == bindparam("digest"), judges.c.withdrawn.is_(None)
+)
+RETURNED = (
+    select(judges.c.id, judges.c.language, judges.c.consent, judges.c.chose)
+    .join(return_links, return_links.c.judge == judges.c.id)
+    .where(return_links.c.secret == bindparam("digest"), judges.c.withdrawn.is_(None))
+)
+OPEN_RETURN_LINK = (
+    return_links.update()
+    .where(return_links.c.secret == bindparam("digest"), return_links.c.opened.is_(None))
+    .values(opened=bindparam("at"))
 )
 # Actions of one judge wait for each other here, and for the foreign keys of what names them.
 LOCK_JUDGE = (

@@ -22,6 +22,7 @@ from tiewise.study.asking.stored_rows import StoredRows
 from tiewise.study.connection import digest, now
 from tiewise.study.schema import (
     fit_settings,
+    identifiers,
     invites,
     judges,
     known_groups,
@@ -72,8 +73,12 @@ class JudgeStore(StoredRows):
         about: Mapping[str, str],
         code: str | None = None,
         secret: str | None = None,
+        panel: Mapping[str, str] | None = None,
     ) -> NewJudge | None:
-        """A new judge who has consented; None where the code or secret is used, or no code ours."""
+        """A new judge who has consented; None where the code or secret is used, or no code ours.
+
+        `panel` has the identifiers of somebody from a panel, of which the first says who it is.
+        """
         judge, secret = (
             Judge(secrets.token_hex(6), language, consent, False), secret or secrets.token_hex(16),
         )  # fmt: skip
@@ -82,6 +87,9 @@ class JudgeStore(StoredRows):
             "consent": consent, "consented": now(), "chose": False,
         }  # fmt: skip
         answers = [{"judge": judge.id, "field": f, "value": v} for f, v in about.items()]
+        named = [{"judge": judge.id, "name": n, "value": v} for n, v in (panel or {}).items()]
+        if named:
+            row["person"] = person_digest(named[0]["name"], named[0]["value"])
 
         def add(connection: Connection) -> bool:
             if code is not None:
@@ -91,6 +99,8 @@ class JudgeStore(StoredRows):
             connection.execute(judges.insert().values(row))
             if answers:
                 connection.execute(signup_answers.insert(), answers)
+            if named:
+                connection.execute(identifiers.insert(), named)
             return True
 
         try:
@@ -100,9 +110,18 @@ class JudgeStore(StoredRows):
 
     def judge(self, secret: str) -> Judge | None:
         """The judge whose personal link holds this secret, unless they withdrew."""
+        mine = {"digest": digest(secret)}
         with self.reading() as connection:
-            row = connection.execute(judge_queries.JUDGE, {"digest": digest(secret)}).first()
+            row = connection.execute(judge_queries.JUDGE, mine).first()
+            row = row or connection.execute(judge_queries.RETURNED, mine).first()
         return None if row is None else Judge(*row)
+
+    def mark_opened(self, secret: str) -> None:
+        """Somebody came back with this link, which a later reminder does not end any more."""
+        query = judge_queries.OPEN_RETURN_LINK
+        self.transaction(
+            lambda connection: connection.execute(query, {"digest": digest(secret), "at": now()})
+        )
 
     def for_judge(self, judge: Judge, work: Callable[[Connection], Value]) -> Value:
         """The result of `work` in a transaction that no other of this judge runs beside.
@@ -301,6 +320,11 @@ class JudgeStore(StoredRows):
         with self.writing() as connection:
             add_judgements(connection, rows, consent)
         return len(rows)
+
+
+def person_digest(name: str, value: str) -> str:
+    """By what a person of a panel is known to be there already: a digest of their identifier."""
+    return digest(f"{name}\0{value}")
 
 
 def _free_invite(connection: Connection, code: str) -> int | None:

@@ -26,6 +26,7 @@ from tiewise.study.toml.answers import (
 )
 from tiewise.study.toml.key_types import Problem, build, short, type_problems
 from tiewise.study.toml.maps import MapSettings, map_problems
+from tiewise.study.toml.panel import PanelSettings, panel_problems
 from tiewise.study.toml.practice import PRACTICE, PracticePair, practice_problems
 from tiewise.study.toml.questions import (
     ONE_QUESTION,
@@ -166,6 +167,7 @@ class Settings:
     anchors: tuple[AnchorSettings, ...] = ()
     questions: tuple[QuestionSettings, ...] = ()
     reasons: ReasonSettings = field(default_factory=ReasonSettings)
+    panel: PanelSettings = field(default_factory=PanelSettings)
     practice: tuple[PracticePair, ...] = ()
     translations: Translations = field(default_factory=dict)
 
@@ -361,6 +363,7 @@ def _value_problems(settings: Settings, own: Collection[str]) -> Iterator[Proble
     yield from limit_problems(settings.files)
     yield from map_problems(settings.map)
     yield from _field_problems(settings.judges.fields)
+    yield from panel_problems(settings.panel, tuple(one.name for one in settings.judges.fields))
     choices = {one.name: one.choices for one in settings.judges.fields}
     yield from field_problems(settings.translations, choices)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tiewise.study.settings import SignUpField
+from tiewise.study.toml.panel import LONGEST_VALUE, PanelSettings
 
 MAX_LENGTH = 500
 MAX_NUMBER = 1e15
@@ -38,6 +39,13 @@ def read_answers(fields: Sequence[SignUpField], form: Mapping[str, str]) -> Sign
         elif value:
             read.answers[one.name] = _plain_number(value) if one.kind == "number" else value
     return read
+
+
+def read_identifiers(panel: PanelSettings, query: Mapping[str, str]) -> dict[str, str]:
+    """What the link of a panel says of a judge, by name; nothing without the first of the names."""
+    values = {name: clean_line(query.get(name, "")) for name in panel.identifiers}
+    known = {name: value for name, value in values.items() if 0 < len(value) <= LONGEST_VALUE}
+    return known if panel.identifiers and panel.identifiers[0] in known else {}
 
 
 def clean_line(text: str) -> str:

@@ -45,6 +45,7 @@ from tiewise.web.request import check_host
 from tiewise.web.researcher import control, dashboard, downloads, erasure, judges, sign_in
 from tiewise.web.researcher.designs import sheets
 from tiewise.web.researcher.items.item_page import item_page
+from tiewise.web.researcher.people import invitations, one_judge
 from tiewise.web.researcher.questions import comments, side_by_side
 from tiewise.web.researcher.request import (
     partner_page,
@@ -141,8 +142,14 @@ def researcher_routes() -> list[Route]:
         Route("/watch/sheets/{code}", page(sheets.sheet_page)),
         Route("/watch/sheets/{code}/answer", form(sheets.enter), methods=["POST"]),
         Route("/watch/sheets/{code}/undo", form(sheets.undo), methods=["POST"]),
+        Route("/watch/judges/{judge}", page(one_judge.judge_page)),
+        Route("/watch/invite", page(invitations.invitations_page)),
+        Route("/watch/invite/people", form(invitations.add_people, files=True), methods=["POST"]),
+        Route("/watch/invite/links", form(invitations.make_links), methods=["POST"]),
+        Route("/watch/invite/remove", form(invitations.remove_people), methods=["POST"]),
         Route("/watch/run", page(control.control_page)),
         Route("/watch/phase", form(control.set_phase), methods=["POST"]),
+        Route("/watch/pairing", form(control.switch_pairing), methods=["POST"]),
         Route("/watch/researchers", form(control.add_researcher), methods=["POST"]),
         Route("/watch/researchers/remove", form(control.remove_researcher), methods=["POST"]),
         Route("/watch/links", form(control.make_link), methods=["POST"]),

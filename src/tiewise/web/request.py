@@ -6,6 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from email.parser import BytesParser
+from email.policy import HTTP
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import parse_qsl, quote
@@ -22,21 +24,37 @@ from tiewise.web.words.language import Language, language
 
 LARGEST_FORM = 256 * 1024
 MOST_FIELDS = 5000
+LARGEST_UPLOAD = 900 * 1024
+"""Bytes of a form with a file."""
 FORM_TYPE = "application/x-www-form-urlencoded"
+UPLOAD_TYPE = "multipart/form-data"
 NUMBER = re.compile(r"[0-9]{1,9}")
 """A field that holds the number of something."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
+class SentFile(NamedTuple):
+    """A file in a form: the field, its name where it came from, and what is in it."""
+
+    field: str
+    name: str
+    content: bytes
+
+
 class Form(NamedTuple):
-    """The fields of a form, in the order in which they were sent."""
+    """The fields of a form, in the order in which they were sent, and its files."""
 
     pairs: tuple[tuple[str, str], ...] = ()
+    files: tuple[SentFile, ...] = ()
 
     def get(self, name: str) -> str:
         """The first value of a field, or nothing."""
         return next((value for key, value in self.pairs if key == name), "")
+
+    def file(self, name: str) -> SentFile | None:
+        """The first file of a field, if one was chosen."""
+        return next((one for one in self.files if one.field == name and one.name), None)
 
     def all(self, name: str) -> list[str]:
         """Every value of a field."""
@@ -134,31 +152,70 @@ def form_endpoint(
     read: Callable[[Request], AnyRequest],
     answer: Callable[[AnyRequest], Response],
     check: Callable[[AnyRequest], None] = lambda _: None,
+    *,
+    files: bool = False,
 ) -> Endpoint:
-    """A form that is sent; `check` refuses it before it is answered."""
+    """A form that is sent, perhaps with `files`; `check` refuses it before it is answered."""
 
     async def endpoint(http: Request) -> Response:
         request = read(http)
-        request = replace(request, form=await read_form(http))
+        request = replace(request, form=await read_form(http, files=files))
         check(request)
         return await run_in_threadpool(answer, request)
 
     return endpoint
 
 
-async def read_form(http: Request) -> Form:
+async def read_form(http: Request, *, files: bool = False) -> Form:
     """The fields of a form, if it is one and not too large."""
-    content_type = http.headers.get("content-type", "").partition(";")[0].strip().lower()
+    header = http.headers.get("content-type", "")
+    content_type = header.partition(";")[0].strip().lower()
+    if files and content_type == UPLOAD_TYPE:
+        return _parse_upload(header, await _read_body(http, LARGEST_UPLOAD))
     if content_type != FORM_TYPE:
         raise HTTPException(415)
-    body = b""
+    return _parse_fields(await _read_body(http, LARGEST_FORM))
+
+
+async def _read_body(http: Request, most: int) -> bytes:
+    body = bytearray()
     try:
         async for chunk in http.stream():
             body += chunk
-            if len(body) > LARGEST_FORM:
+            if len(body) > most:
                 raise HTTPException(413)
     except ClientDisconnect:
         raise HTTPException(400) from None
+    return bytes(body)
+
+
+def _parse_upload(header: str, body: bytes) -> Form:
+    """The fields and files of a form with files (RFC 7578), as browsers send them."""
+    head = (
+        b"Content-Type: " + header.encode("latin-1", "replace").replace(b"\n", b" ") + b"\r\n\r\n"
+    )
+    pairs: list[tuple[str, str]] = []
+    sent: list[SentFile] = []
+    try:
+        message = BytesParser(policy=HTTP).parsebytes(head + body)
+        for part in message.iter_parts():
+            name = part.get_param("name", header="content-disposition")
+            content = part.get_payload(decode=True)
+            if not isinstance(name, str) or not isinstance(content, bytes):
+                raise HTTPException(400)
+            file_name = part.get_filename()
+            if file_name is None:
+                pairs.append((name, content.decode("utf-8", "replace")))
+            else:
+                sent.append(SentFile(name, file_name, content))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise HTTPException(400) from None  # no browser sends that
+    if len(pairs) + len(sent) > MOST_FIELDS:
+        raise HTTPException(413)
+    return Form(tuple(pairs), tuple(sent))
+
+
+def _parse_fields(body: bytes) -> Form:
     try:
         text = body.decode("ascii", "replace")
         pairs = parse_qsl(

@@ -56,6 +56,8 @@ class Session:
     language: str = ""
     away: bool = False
     """Whether the quick exit was taken: nothing of the study is shown until they return."""
+    panel: tuple[tuple[str, str], ...] = ()
+    """What the link of a panel said, by name, until they sign up."""
 
 
 class SessionCookies:
@@ -78,13 +80,16 @@ class SessionCookies:
         cookie = connection.cookies.get(self._cookie(connection), "")
         try:
             values = _unexpired(self._signer, cookie, COOKIE_DAYS)
-            return Session(str(values["s"]), str(values["l"]), bool(values["a"]))
-        except (BadData, KeyError, TypeError):
+            panel = tuple((str(name), str(value)) for name, value in values.get("p", ()))
+            return Session(str(values["s"]), str(values["l"]), bool(values["a"]), panel)
+        except (BadData, KeyError, TypeError, ValueError):
             return None
 
     def write_judge(self, session: Session, connection: HTTPConnection, response: Response) -> None:
         """Set the signed cookie of a judge's browser."""
         values = {"s": session.secret, "l": session.language, "a": int(session.away)}
+        if session.panel:
+            values["p"] = session.panel
         response.set_cookie(
             self._cookie(connection), str(self._signer.dumps(values)), COOKIE_DAYS * 86400,
             path=self._path, secure=self._secure(connection), httponly=True, samesite="lax",

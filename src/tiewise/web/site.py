@@ -16,6 +16,7 @@ from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.retention.erase import bare_item
 from tiewise.study.study import Item, Study
 from tiewise.study.toml.about import logo_faults
+from tiewise.study.toml.pairing_policy import BALANCED, UNIFORM, PolicyCache
 from tiewise.study.toml.questions import QuestionSettings
 from tiewise.study.values import Phase
 from tiewise.web.assets import MEDIA_TYPES, Asset, ImageFile
@@ -97,6 +98,26 @@ class Site:
     def file_url(self, name: str) -> str:
         """The path of a copy of an item's file; it changes when the content does."""
         return self.url(f"/file/{name}")
+
+    @cached_property
+    def policy_cache(self) -> PolicyCache:
+        """How pairs are chosen now, which can be switched while the site runs."""
+        path = self.study.folder / "study.toml"
+        return PolicyCache(path, self.study.settings.pairing.policy)
+
+    @property
+    def paired_study(self) -> Study:
+        """The study with the pairing policy of now; at most a second old."""
+        policy = self.policy_cache.policy()
+        return self.study if policy == self.study.settings.pairing.policy else self._switched
+
+    @cached_property
+    def _switched(self) -> Study:
+        """The study with the other of the policies that it can be switched between."""
+        settings = self.study.settings
+        other = BALANCED if settings.pairing.policy == UNIFORM else UNIFORM
+        pairing = replace(settings.pairing, policy=other)
+        return replace(self.study, settings=replace(settings, pairing=pairing))
 
     @cached_property
     def pace(self) -> ActivityCache:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from tiewise.data.answers import ANSWERS, FIRST, SECOND, on_scale
 from tiewise.study.designs.lists import list_sizes
+from tiewise.study.inviting.panel_store import PanelStore
 from tiewise.study.study import MIN_ITEMS, Item, next_offer
 from tiewise.study.values import History, JudgeProgress, Kind, Offer, Reply
 from tiewise.web.judge.items.kind import ItemKind, Reading, item_kinds, whole_reading
@@ -93,12 +94,12 @@ def _pair_page(request: JudgeRequest, *, see_both: bool = False, missing: bool =
     # A new generator for every request: workers must not repeat each other.
     rng = np.random.default_rng(secrets.randbits(128))
     history = site.store.history(judge)
-    adaptive = site.study.settings.pairing.adaptive
+    study = site.paired_study
     first = site.asked(site.study.settings.question_ids[0])
-    state = first.snapshot_cache.pairing_state() if adaptive else None
+    state = first.snapshot_cache.pairing_state() if study.settings.pairing.adaptive else None
     if reason_due(request, history):
         return request.redirect("/why")
-    offer = next_offer(site.study, site.store, judge, rng, history, state)
+    offer = next_offer(study, site.store, judge, rng, history, state)
     if offer is None:
         return _thanks(request, history.progress, all_seen=True)
     counter = _counter(request, offer, history.progress)
@@ -207,8 +208,12 @@ def thanks_page(request: JudgeRequest) -> Response:
 
 
 def _thanks(request: JudgeRequest, progress: JudgeProgress, *, all_seen: bool = False) -> Response:
-    reached = progress.made >= request.site.study.settings.study.target
+    settings = request.site.study.settings
+    reached = progress.made >= settings.study.target
+    panel = settings.panel if settings.panel.identifiers and (reached or all_seen) else None
+    if panel is not None and not PanelStore(request.site.store).is_from_panel(request.signed_up):
+        panel = None
     return request.show(
         "judge/thanks.html", progress=progress, answers=sum(progress), all_seen=all_seen,
-        reached=reached, phase=request.site.phase,
+        reached=reached, phase=request.site.phase, panel=panel,
     )  # fmt: skip

@@ -5,7 +5,9 @@ from __future__ import annotations
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from tiewise.study.signup import SignUpFault, clean_line, read_answers
+from tiewise.study.inviting.invitation_store import InvitationStore
+from tiewise.study.inviting.panel_store import PanelStore
+from tiewise.study.signup import SignUpFault, clean_line, read_answers, read_identifiers
 from tiewise.web.judge.request import JudgeRequest, next_step
 from tiewise.web.security import COOKIE_DAYS, SECRET, new_secret
 
@@ -14,15 +16,48 @@ FIELD = "about_"
 
 def welcome_page(request: JudgeRequest) -> Response:
     """What the study is about, and the link to begin."""
+    panel = read_identifiers(request.site.study.settings.panel, request.http.query_params)
+    if panel:
+        return _come_from_panel(request, panel)
+    code = clean_line(request.query("code"))
     return request.show(
         "judge/welcome.html",
-        code=clean_line(request.query("code")),
+        code=code,
+        traced=_is_traced(request, code),
         progress=request.site.store.progress(request.judge) if request.judge else None,
         next=next_step(request.site, request.judge),
         phase=request.site.phase,
         logo=request.site.logo_url,
         minutes=_minutes(request),
     )
+
+
+def _come_from_panel(request: JudgeRequest, panel: dict[str, str]) -> Response:
+    """Somebody with the link of a panel: they go on as themselves, or are new to the study.
+
+    The address is left behind: it says who they are.
+    """
+    store = PanelStore(request.site.store)
+    judge = store.judge(*next(iter(panel.items())))
+    if judge is None:
+        # Whoever used this browser before is somebody else.
+        secret = new_secret() if request.judge else request.session.secret
+        return request.with_session(secret=secret, panel=tuple(panel.items())).redirect("/")
+    if request.judge is None or request.judge.id != judge.id:
+        secret, language = store.come_back(judge), request.session.language or judge.language
+        request = request.with_session(secret=secret, language=language, panel=())
+    return request.redirect(next_step(request.site, judge))
+
+
+def _is_traced(request: JudgeRequest, code: str) -> bool:
+    """Whether answers given here can be traced to a person: by a panel's number, or an invitation.
+
+    Where codes are typed in, what is said of them is said to everybody.
+    """
+    if request.session.panel:
+        return True
+    invited = code or request.site.study.settings.judges.invited_only
+    return bool(invited) and InvitationStore(request.site.store).any_named()
 
 
 def _minutes(request: JudgeRequest) -> int:
@@ -58,12 +93,17 @@ def sign_up(request: JudgeRequest) -> Response:
     if request.judge:
         request.site.store.record_consent(request.judge, settings.consent.version)
         return request.redirect(_after_sign_up(request))
+    if _lacks_panel(request):
+        return _consent_form(request, [], code=code, status=422)
     # A new secret: one that a browser had before might be known to somebody else.
     secret = request.site.cookies.sign_up_secret(form.get("token"))
     if not _add_judge(request, answers.answers, code, secret):
+        panel = dict(request.session.panel)
+        if panel and PanelStore(request.site.store).judge(*request.session.panel[0]):
+            return _come_from_panel(request, panel)  # they signed up elsewhere meanwhile
         faults.append(SignUpFault("code", "code"))
         return _consent_form(request, faults, code=code, status=422)
-    return request.with_session(secret=secret).redirect(_after_sign_up(request))
+    return request.with_session(secret=secret, panel=()).redirect(_after_sign_up(request))
 
 
 def _after_sign_up(request: JudgeRequest) -> str:
@@ -73,14 +113,23 @@ def _after_sign_up(request: JudgeRequest) -> str:
 def _add_judge(request: JudgeRequest, about: dict[str, str], code: str, secret: str) -> bool:
     """Whether they are a judge now; two clicks make one judge, not two."""
     store, settings = request.site.store, request.site.study.settings
+    # Where nobody needs a code, one that is good says who was invited, and another says nothing.
+    needed = settings.judges.invited_only or (bool(code) and store.has_free_invite(code))
     new = store.add_judge(
         consent=settings.consent.version,
         language=request.language.code,
         about=about,
-        code=code if settings.judges.invited_only else None,
+        code=code if needed else None,
         secret=secret,
+        panel=dict(request.session.panel),
     )
     return new is not None or store.judge(secret) is not None
+
+
+def _lacks_panel(request: JudgeRequest) -> bool:
+    """Whether only those from a panel may begin, and this is somebody else."""
+    panel = request.site.study.settings.panel
+    return panel.only and not request.judge and not request.session.panel
 
 
 def _consent_form(
@@ -96,7 +145,7 @@ def _consent_form(
             for field, why in faults
         },
         values={one.name: clean_line(request.form.get(FIELD + one.name)) for one in fields},
-        labels=labels,
+        labels=labels, traced=_is_traced(request, code), panel_only=_lacks_panel(request),
     )  # fmt: skip
 
 
@@ -109,6 +158,7 @@ def open_personal_link(request: JudgeRequest) -> Response:
     judge = request.site.store.judge(secret) if SECRET.fullmatch(secret) else None
     if judge is None:
         raise HTTPException(404, "link")
+    request.site.store.mark_opened(secret)
     language = request.session.language or judge.language
     request = request.with_session(secret=secret, language=language, away=False)
     return request.redirect(next_step(request.site, judge))
@@ -173,4 +223,8 @@ def support_page(request: JudgeRequest) -> Response:
 
 def privacy_page(request: JudgeRequest) -> Response:
     """What is kept, and for how long."""
-    return request.show("judge/privacy.html", cookie_days=COOKIE_DAYS)
+    named = request.site.study.settings.panel.identifiers
+    return request.show(
+        "judge/privacy.html", cookie_days=COOKIE_DAYS,
+        traced=bool(named) or InvitationStore(request.site.store).any_named(),
+    )  # fmt: skip

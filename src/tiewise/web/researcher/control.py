@@ -12,6 +12,7 @@ from tiewise.errors import InputError
 from tiewise.study.backups.schedule import backup_schedule, backup_status
 from tiewise.study.connection import now
 from tiewise.study.signup import clean_line
+from tiewise.study.toml.pairing_policy import SWITCHED, write_policy
 from tiewise.study.values import Phase, TokenPurpose
 from tiewise.text import quantity
 from tiewise.web.request import NUMBER
@@ -25,6 +26,7 @@ from tiewise.web.researcher.wording import ago, sentence
 LONGEST_LABEL, LONGEST_REASON, MOST_DAYS = 100, 500, 3650
 MESSAGES = {
     "password": "Your password is set. Wherever else you were signed in, you are no longer.",
+    "pairing": "Pairs are chosen so from the next one on; study.toml says so.",
     "phase": "Done. Judges see it within a second.",
     "researcher": "The researcher can no longer sign in.",
     "link": "The link or token is ended.",
@@ -85,6 +87,20 @@ def set_phase(request: ResearcherRequest) -> Response:
     request.site.researcher_store.set_phase(phase, by=request.researcher, why=why)
     request.site.phase_cache.invalidate()
     return request.redirect("/watch/run?done=phase")
+
+
+def switch_pairing(request: ResearcherRequest) -> Response:
+    """Choose pairs in another way from now on, as study.toml then says."""
+    site, policy = request.whole_site, request.form.get("policy")
+    if policy not in SWITCHED or site.study.settings.pairing.policy not in SWITCHED:
+        raise HTTPException(400)
+    try:
+        write_policy(site.study.folder / "study.toml", policy)
+    except InputError as error:
+        return _control(request, fault=sentence(error))
+    site.policy_cache.invalidate()
+    site.researcher_store.log("switch pairing", policy, by=request.researcher)
+    return request.redirect("/watch/run?done=pairing")
 
 
 # Fellow researchers.

@@ -14,6 +14,8 @@ from tiewise import text
 from tiewise.posterior.reliability import StoppingAdvice, stopping_advice
 from tiewise.study.asking.comment_store import CommentStore
 from tiewise.study.connection import now
+from tiewise.study.inviting.invitation_store import InvitationStore
+from tiewise.study.signup import clean_line
 from tiewise.study.snapshot_store import Snapshot
 from tiewise.web.researcher import charts, choropleth, erasure, wording
 from tiewise.web.researcher.estimates import (
@@ -39,13 +41,16 @@ from tiewise.web.researcher.history import (
     history_scale,
     without_superseded,
 )
+from tiewise.web.researcher.overview.next_step import Standing, step_values
+from tiewise.web.researcher.report_job import report_status
 
 if TYPE_CHECKING:
     from tiewise.web.researcher.request import ResearcherRequest
 
+LONGEST_SEARCH = 100
 PARTS = (
-    "age", "verdict", "numbers", "enough", "early", "days", "order", "ranked", "ties", "coverage",
-    "legend-quality", "legend-doubt", "data",
+    "age", "state", "verdict", "numbers", "enough", "early", "days", "order", "ranked", "ties",
+    "coverage", "legend-quality", "legend-doubt", "data",
 )  # fmt: skip
 """The parts of the overview that change; each is a template."""
 
@@ -71,13 +76,21 @@ def items_page(request: ResearcherRequest) -> Response:
     rows: list[ItemEstimate] = values["rows"]
     by = request.query("by")
     by = by if by in SORT_ORDERS else "name" if values["early"] else "position"
-    values |= {"rows": sort_estimates(rows, by), "layers": [choropleth.coverage_layer(rows)]}
+    sought = clean_line(request.query("q"))[:LONGEST_SEARCH]
+    shown = [row for row in sort_estimates(rows, by) if is_sought(row, sought)]
+    values |= {"rows": rows, "shown": shown, "layers": [choropleth.coverage_layer(rows)]}
     asked = request.site.study.settings.reasons.asked
     commented = CommentStore(request.site.store).counts() if asked else {}
     return request.show(
-        "researcher/items.html", **values, by=by, order=SORT_ORDERS[by].words, commented=commented,
-        connectedness=connectedness(rows, values["nouns"]),
+        "researcher/items.html", **values, by=by, sought=sought, order=SORT_ORDERS[by].words,
+        commented=commented, connectedness=connectedness(rows, values["nouns"]),
     )  # fmt: skip
+
+
+def is_sought(row: ItemEstimate, sought: str) -> bool:
+    """Whether a name, a group or an id holds the words that are looked for, in any case."""
+    text_ = f"{row.name}\n{row.group}\n{row.item}".casefold()
+    return all(word in text_ for word in sought.casefold().split())
 
 
 def history_page(request: ResearcherRequest) -> Response:
@@ -180,7 +193,24 @@ def _age(request: ResearcherRequest) -> dict[str, Any]:
 def _overview(request: ResearcherRequest) -> dict[str, Any]:
     age = _age(request)
     values = age | _estimates(request, age["snapshot"])
-    return values | _activity(request, age["now"]) | _certainty(request, values)
+    values |= _activity(request, age["now"]) | _certainty(request, values)
+    return values | step_values(_standing(request, values))
+
+
+def _standing(request: ResearcherRequest, values: dict[str, Any]) -> Standing:
+    """How the study stands, for what is suggested next."""
+    site, snapshot, about = request.site, values["snapshot"], request.site.study.settings.study
+    left_out = site.researcher_store.excluded()
+    flagged = [row for row in site.snapshot_cache.judges() if row["flags"]]
+    return Standing(
+        phase=site.phase, done=values["done"], judges=values["turnout"].all, goal=about.goal,
+        wanted=about.reliability, reliability=snapshot.body["reliability"] if snapshot else None,
+        advice=values["advice"], rows=values["rows"], nouns=values["nouns"],
+        policy=request.whole_site.policy_cache.policy(),
+        flagged=sum(row["judge"] not in left_out for row in flagged),
+        awaited=InvitationStore(site.store).awaited(),
+        reported=report_status(site.store, site.study.question_id).made is not None,
+    )  # fmt: skip
 
 
 def _activity(request: ResearcherRequest, at: datetime) -> dict[str, Any]:

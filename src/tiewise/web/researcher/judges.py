@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
 from tiewise import text
 from tiewise.errors import InputError
 from tiewise.study.connection import now
+from tiewise.study.inviting.invitation_store import InvitationStore
 from tiewise.study.signup import clean_line
 from tiewise.web.researcher import wording
 
@@ -18,6 +19,27 @@ if TYPE_CHECKING:
 
 LONGEST = 500
 """Letters of a reason."""
+
+
+class JudgeOrder(NamedTuple):
+    """A column that judges can be sorted by: what it is called, its key, and which way."""
+
+    name: str
+    key: str
+    way: str = "descending"
+
+
+ORDERS = {
+    "judge": JudgeOrder("Judge", "judge", "ascending"),
+    "judgements": JudgeOrder("Judgements", "comparisons"),
+    "skipped": JudgeOrder("Skipped", "skip_share"),
+    "time": JudgeOrder("Median time", "median_seconds", "ascending"),
+    "ties": JudgeOrder("Ties", "tie_share"),
+    "left": JudgeOrder("Left", "left_share"),
+    "agrees": JudgeOrder("Agrees", "agreement", "ascending"),
+    "misfit": JudgeOrder("Misfit", "misfit"),
+    "repeats": JudgeOrder("Repeats the same", "consistency", "ascending"),
+}
 MESSAGES = {
     "excluded": "The judge is left out. The map follows within seconds; the judgements are kept.",
     "included": "The judge counts again. The map follows within seconds.",
@@ -56,16 +78,38 @@ def _judges(request: ResearcherRequest, *, message: str = "", fault: str = "") -
     # Exclusions hold at once; the figures follow with the next snapshot.
     excluded = {row["judge"] for row in left_out}
     counting = [row for row in rows if row["judge"] not in excluded]
+    names = InvitationStore(request.site.store).labels()
+    by = request.query("by")
+    by = by if by in ORDERS else ""
     ids = [*(row["judge"] for row in rows), *excluded]
     return request.show(
         "researcher/judges.html", status=422 if fault else 200, message=message, fault=fault,
         flagged=most_flags_first(row for row in counting if row["flags"]),
-        others=most_flags_first(row for row in counting if not row["flags"]),
+        counting=sorted_judges(counting, by, names), by=by, orders=ORDERS, names=names,
         left_out=left_out, figures={row["judge"]: row for row in rows},
         now=now(), short_ids=wording.short_ids(ids), wording=wording, text=text,
         snapshot=cache.snapshot(),
         reason=request.form.get("reason"), tried=request.form.get("judge"), longest=LONGEST,
     )  # fmt: skip
+
+
+def sorted_judges(
+    rows: Iterable[Mapping[str, Any]], by: str, names: Mapping[str, str]
+) -> Sequence[Mapping[str, Any]]:
+    """Judges in the order of a column; those of whom it is not known come last."""
+    if by not in ORDERS:
+        return most_flags_first(rows)
+    if by == "judge":  # those with a name first
+        return sorted(rows, key=lambda row: _by_name(row["judge"], names))
+    order = ORDERS[by]
+    sign = -1 if order.way == "descending" else 1
+    known = [row for row in rows if row[order.key] is not None]
+    unknown = [row for row in rows if row[order.key] is None]
+    return [*sorted(known, key=lambda row: (sign * row[order.key], row["judge"])), *unknown]
+
+
+def _by_name(judge: str, names: Mapping[str, str]) -> tuple[bool, str]:
+    return judge not in names, names.get(judge, judge).casefold()
 
 
 def most_flags_first(rows: Iterable[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

@@ -24,13 +24,16 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from tiewise.errors import InputError
+from tiewise.progress import FILE_VARIABLE
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
 from tiewise.web.researcher.wording import sentence
 
-TASK, FAULT = "papers", "papers-fault"
+TASK, FAULT, PROGRESS = "papers", "papers-fault", "papers-progress"
 LEASE_SECONDS, RENEW_SECONDS, POLL_SECONDS = 30.0, 5.0, 0.2
+STEPS = {"fit": "report: ", "briefing": "briefing"}
+"""What a command makes, before how far it is."""
 MEDIA_TYPES = {"report.html": "text/html; charset=utf-8", "briefing.pdf": "application/pdf"}
 MADE = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z-[0-9a-f]{4}")
 """The name of a folder with both: the moment, and four digits by chance."""
@@ -49,6 +52,8 @@ class ReportStatus(NamedTuple):
     comparisons: int
     folder: str
     fault: str
+    progress: str = ""
+    """How far it is, while it is under way."""
 
 
 def report_status(store: JudgeStore, question: str = "") -> ReportStatus:
@@ -62,7 +67,11 @@ def report_status(store: JudgeStore, question: str = "") -> ReportStatus:
     facts: dict[str, Any] = json.loads(done[1]) if done else {}
     fault = failed[1].decode() if failed and not running else ""
     made = done[0] if done else None
-    return ReportStatus(running, made, facts.get("comparisons", 0), facts.get("folder", ""), fault)
+    far = snapshots.current(PROGRESS) if running else None
+    return ReportStatus(
+        running, made, facts.get("comparisons", 0), facts.get("folder", ""), fault,
+        far[1].decode() if far else "",
+    )  # fmt: skip
 
 
 def report_file(study: Study, store: JudgeStore, name: str) -> Path | None:
@@ -111,6 +120,7 @@ def main(folder: str, holder: str, question: str | None = None) -> None:
     else:
         snapshots.drop_current(FAULT)
     finally:
+        snapshots.drop_current(PROGRESS)
         snapshots.release_lease(TASK, holder)
         store.close()
 
@@ -121,7 +131,7 @@ class CommandRunner:
     def __init__(self, snapshots: SnapshotStore, holder: str) -> None:
         self.snapshots, self._holder = snapshots, holder
         self._site_ended = Event()
-        self._renewed = monotonic()
+        self._renewed, self._told = monotonic(), ""
         Thread(target=self._wait_for_site, daemon=True).start()
 
     def _wait_for_site(self) -> None:
@@ -132,12 +142,17 @@ class CommandRunner:
 
     def run(self, *words: str) -> None:
         """Run a command of ours; its error message is raised."""
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
+        with (
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
+            tempfile.NamedTemporaryFile("r", encoding="utf-8") as progress,
+        ):
             child = subprocess.Popen(
                 [sys.executable, "-m", "tiewise.cli.main", *words],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                env=os.environ | {FILE_VARIABLE: progress.name},
             )  # fmt: skip
             while child.poll() is None:
+                self._tell(f"{STEPS[words[0]]}{Path(progress.name).read_text(encoding='utf-8')}")
                 if self._site_ended.wait(POLL_SECONDS) or not self._holds_lease():
                     child.terminate()
                     child.wait()
@@ -145,6 +160,12 @@ class CommandRunner:
             errors.seek(0)
             if child.returncode:
                 raise InputError(error_sentence(child.returncode, errors.read().splitlines()))
+
+    def _tell(self, progress: str) -> None:
+        """Say how far it is, where that has changed."""
+        if progress != self._told:
+            self._told = progress
+            self.snapshots.set_current(PROGRESS, progress.encode())
 
     def _holds_lease(self) -> bool:
         if monotonic() - self._renewed < RENEW_SECONDS:

@@ -135,9 +135,9 @@ def researcher_page(page: ResearcherPage, *, for_script: bool = False) -> Endpoi
     return page_endpoint(ResearcherRequest.read, partial(_answer, page, for_script=for_script))
 
 
-def researcher_form(page: ResearcherPage) -> Endpoint:
-    """A form of researchers, from our own pages."""
-    return form_endpoint(ResearcherRequest.read, partial(_answer_form, page))
+def researcher_form(page: ResearcherPage, *, files: bool = False) -> Endpoint:
+    """A form of researchers, from our own pages, perhaps with `files`."""
+    return form_endpoint(ResearcherRequest.read, partial(_answer_form, page), files=files)
 
 
 def public_page(page: ResearcherPage) -> Endpoint:

@@ -24,7 +24,7 @@ function look() {
       const answer = await fetch(before.dataset.look);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const after = page.getElementById(before.id);
-      if (after && !after.dataset.look) before.replaceWith(document.adoptNode(after));
+      if (after && after.outerHTML !== before.outerHTML) before.replaceWith(document.adoptNode(after));
     } catch {
       // No connection: try again.
     }
@@ -32,3 +32,8 @@ function look() {
   }, 2000);
 }
 look();
+
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => window.print());
+}

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tiewise.errors import InputError
+from tiewise.study.inviting.deliver import MailText
+from tiewise.study.inviting.mail import LINK, NAME
 from tiewise.study.settings import read_toml
 from tiewise.study.study import Study
 from tiewise.study.words.languages import LANGUAGES, words_file
@@ -17,6 +19,18 @@ from tiewise.web.words.new_file import RIGHT_TO_LEFT
 def study_languages(study: Study) -> dict[str, Language]:
     """The languages of a study by code; its own file of words comes before ours."""
     return {code: _study_language(study, code) for code in study.settings.study.languages}
+
+
+def mail_text(study: Study) -> MailText:
+    """What a mail to those who are invited says, in the first language of a study."""
+    code = study.settings.study.languages[0]
+    words, title = _study_language(study, code), study.settings.word("study.title", code)
+    greeting, stop = words.translate("mail.greeting", name=NAME), words.translate("mail.stop")
+    invited = words.translate("mail.invited", title=title)
+    first = (greeting, invited, f"{words.translate('mail.link')}\n{LINK}", stop)
+    again = (greeting, f"{words.translate('mail.reminder', title=title)}\n{LINK}", stop)
+    subject = words.translate("mail.subject", title=title)
+    return MailText(subject, "\n\n".join(first), "\n\n".join(again))
 
 
 def _study_language(study: Study, code: str) -> Language:

@@ -1,0 +1,1 @@
+"""`tiewise invite`, and the options of a mail server."""

@@ -1,0 +1,1 @@
+"""People on the pages of a researcher: who is invited, and one judge."""
