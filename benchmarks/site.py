@@ -1,10 +1,11 @@
-"""The study site under a crowd: `python -m benchmarks.site [--quick|--live|--reading]`.
+"""The study site under a crowd: `python -m benchmarks.site [--quick|--live|--large|--reading]`.
 
 `make bench-site` runs all cases.
 
 Writes results/site.json, one object a case, and site.md. Site, live worker, database and crowd
-share the machine's cores. `--live` runs only the cases of the live picture, and `--reading` those
-of essays and scans beside maps; both keep the others.
+share the machine's cores. `--live` runs only the cases of the live picture, `--large` those of it
+with thousands of items (`--large=1000` those with so many), and `--reading` those of essays and
+scans beside maps; all three keep the others.
 """
 
 from __future__ import annotations
@@ -81,6 +82,15 @@ def live_cases() -> list[Case]:
     ]  # fmt: skip
 
 
+def large_cases() -> list[Case]:
+    """The live picture of many items and judgements: its age with 50 judges."""
+    return [
+        Case(kind, items=items, stored=100_000, judges=50)
+        for items in (1000, 5000)
+        for kind in KINDS
+    ]
+
+
 def reading_cases() -> list[Case]:
     """Long things to read beside maps of as many items: 200 judges, the live worker on."""
     return [
@@ -104,7 +114,7 @@ def cases(*, quick: bool) -> list[Case]:
         for kind in kinds
         for items, stored in ((12, 0), (1000, 0), (12, 100_000), (1000, 100_000))
     ]
-    return [*thinking, *live_cases(), *reading_cases(), *flat_out, *sizes]
+    return [*thinking, *live_cases(), *large_cases(), *reading_cases(), *flat_out, *sizes]
 
 
 def main() -> None:
@@ -112,11 +122,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few seconds of each database")
     parser.add_argument("--live", action="store_true", help="only the cases of the live picture")
+    parser.add_argument(
+        "--large", type=int, nargs="?", const=0, help="only the live picture of many items"
+    )
+    parser.add_argument("--database", choices=KINDS, help="of these, only those with it")
     parser.add_argument("--reading", action="store_true", help="only essays and scans beside maps")
     options = parser.parse_args()
     place = ROOT / "benchmarks" / "results" / ("quick" if options.quick else "")
     place.mkdir(parents=True, exist_ok=True)
     some = [*(live_cases() if options.live else []), *(reading_cases() if options.reading else [])]
+    if options.large is not None:
+        some += [case for case in large_cases() if options.large in (0, case.items)]
+    some = [case for case in some if options.database in (None, case.database)]
     chosen = some or cases(quick=options.quick)
     rows = earlier_rows(place / "site.json", chosen) if some else []
     with databases() as address:

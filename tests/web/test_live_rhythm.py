@@ -66,8 +66,8 @@ def study(tmp_path_factory) -> Study:
     rows = []
     for k in range(2500):
         left, right = rng.choice(len(ids), 2, replace=False)
-        chance = 1 / (1 + np.exp(truth[right] - truth[left]))
-        outcome = "tie" if rng.random() < 0.2 else "left" if rng.random() < chance else "right"
+        probability = 1 / (1 + np.exp(truth[right] - truth[left]))
+        outcome = "tie" if rng.random() < 0.2 else "left" if rng.random() < probability else "right"
         row = {"judge": f"j{k % 9}", "left": ids[left], "right": ids[right], "outcome": outcome}
         rows.append(row)
     store = study.store()

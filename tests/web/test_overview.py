@@ -60,7 +60,7 @@ def app_with_picture(study: Study, comparisons: list[int], **more: Any) -> Any:
 
 def standing(**other: Any) -> Standing:
     usual: dict[str, Any] = {
-        "phase": Phase.OPEN, "done": 412, "judges": 14, "goal": 0, "wanted": 0.8,
+        "phase": Phase.OPEN, "done": 412, "judges": 14, "goal": 0, "target": 0.8,
         "reliability": 0.629, "advice": StoppingAdvice(False, "", 240), "rows": [],
         "nouns": ("ward", "wards"), "policy": "uniform", "flagged": 0, "awaited": 0,
         "reported": False,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -118,13 +120,10 @@ class LiveFit:
         if model.anchors is not None:
             disagreeing = attach_anchors(tree, model, np.random.default_rng(SEED))
         sampled = PosteriorDraws.from_tree(tree)
-        posterior = GaussianPosterior.from_draws(
-            draws.quality.reshape(-1, model.size), draws.tie.ravel(), sampled.cuts
-        )
-        plain = None if isinstance(self.warm_start, SparseCentre) else self.warm_start
-        at_mode = posterior
-        if plain is not None and self.levels == 1:
-            at_mode = _at_mode(model, plain)
+        posterior = partial(
+            GaussianPosterior.from_draws,
+            draws.quality.reshape(-1, model.size), draws.tie.ravel(), sampled.cuts,
+        )  # fmt: skip
         variance = tree["posterior/variance"].to_numpy().ravel()
         body = snapshot_figures(
             model, sampled.quality, sampled.tie, variance, cuts=sampled.cuts, names=self.names
@@ -134,10 +133,10 @@ class LiveFit:
         body |= self._answers(counting) | {"engine": engine.name, "kind": engine.kind}
         body["verdict"] = verdict(tree, draws=CHECKED_DRAWS, judgements=CHECKED).to_dict()
         body["cautions"] += [*draws.warnings, *disagreeing]
-        current = {
-            "judges": pack_rows(self._judges(model.items, judgements, at_mode, excluded)),
-            "standing": self._pairing_state(model, posterior).to_bytes(),
-        }
+        current = {"standing": self._pairing_state(model, posterior).to_bytes()}
+        if self.rhythm.judges_due(quick=quick):
+            own = self._at_mode(model) or posterior()
+            current["judges"] = pack_rows(self._judges(model.items, judgements, own, excluded))
         if not self.snapshots.add(
             body, pulse=pulse, comparisons=model.counts.comparisons,
             seconds=perf_counter() - begun, holder=self.holder, current=current,
@@ -260,10 +259,20 @@ class LiveFit:
         ]
         return out | {"grades": grades}
 
-    def _pairing_state(self, model: BradleyTerry, posterior: GaussianPosterior) -> PairingState:
+    def _at_mode(self, model: BradleyTerry) -> GaussianPosterior | None:
+        """The posterior at its mode; None where that is not known."""
+        plain = self.warm_start
+        if plain is None or isinstance(plain, SparseCentre) or self.levels > 1:
+            return None
+        return _at_mode(model, plain)
+
+    def _pairing_state(
+        self, model: BradleyTerry, gaussian: Callable[[], GaussianPosterior]
+    ) -> PairingState:
         state = PairingState.of(model.counts)
         if not load_policy(self.study.settings.pairing.policy).needs_posterior:
             return state
+        posterior = gaussian()
         cuts = posterior.tie if posterior.cuts is None else posterior.cuts
         return state.with_posterior(posterior.mean, posterior.covariance, cuts)
 

@@ -13,8 +13,12 @@ PAUSE = 4.0
 """Seconds without a judgement after which a full picture is made."""
 FULL_EVERY = 40.0
 """While they never pause, one after so many times as long as it takes."""
-REST, REST_OF_QUICK = 1.0, 0.4
+REST, REST_OF_QUICK = 1.0, 0.25
 """Rest after a picture, as a multiple of the time it took, to leave the cores to others."""
+
+
+JUDGES_EVERY = 15.0
+"""Seconds between figures of judges, where pictures are quick."""
 
 
 class Rhythm:
@@ -24,13 +28,20 @@ class Rhythm:
         self._clock = clock
         self._full_seconds = float("inf") if items >= MANY_ITEMS else 0.0
         self._full_at = clock()
-        self._last_quick = False
+        self._last_quick, self._judges_at = False, float("-inf")
 
     def quick(self) -> bool:
         """Whether the next picture is a quick one."""
         if self._full_seconds <= QUICK_ABOVE:
             return False
         return self._clock() < self._full_at + FULL_EVERY * self._full_seconds
+
+    def judges_due(self, *, quick: bool) -> bool:
+        """Whether figures of judges are made with this picture."""
+        if quick and self._clock() < self._judges_at + JUDGES_EVERY:
+            return False
+        self._judges_at = self._clock()
+        return True
 
     def made(self, seconds: float, *, quick: bool) -> None:
         """A picture was made, in so many seconds."""

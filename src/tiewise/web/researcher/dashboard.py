@@ -204,7 +204,7 @@ def _standing(request: ResearcherRequest, values: dict[str, Any]) -> Standing:
     flagged = [row for row in site.snapshot_cache.judges() if row["flags"]]
     return Standing(
         phase=site.phase, done=values["done"], judges=values["turnout"].all, goal=about.goal,
-        wanted=about.reliability, reliability=snapshot.body["reliability"] if snapshot else None,
+        target=about.reliability, reliability=snapshot.body["reliability"] if snapshot else None,
         advice=values["advice"], rows=values["rows"], nouns=values["nouns"],
         policy=request.whole_site.policy_cache.policy(),
         flagged=sum(row["judge"] not in left_out for row in flagged),

@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     """Comparisons that count."""
     judges: int
     goal: int
-    wanted: float
+    target: float
     reliability: float | None
     advice: StoppingAdvice
     rows: Sequence[ItemEstimate]
@@ -67,7 +67,7 @@ def _certainty(now: Standing) -> str:
         return "; its goal is reached" if missing <= 0 else f"; {missing:,} more reach its goal"
     if now.reliability is None:
         return "; how sure they are is not known yet"
-    known = f"; reliability is {rounded_down(now.reliability)} of the {now.wanted:.2f} wanted"
+    known = f"; reliability is {rounded_down(now.reliability)} of the {now.target:.2f} wanted"
     return f"{known}, about {now.advice.more:,} more" if now.advice.more else known
 
 
