@@ -131,7 +131,7 @@ class CommandRunner:
     def __init__(self, snapshots: SnapshotStore, holder: str) -> None:
         self.snapshots, self._holder = snapshots, holder
         self._site_ended = Event()
-        self._renewed, self._told = monotonic(), ""
+        self._renewed, self._shown = monotonic(), ""
         Thread(target=self._wait_for_site, daemon=True).start()
 
     def _wait_for_site(self) -> None:
@@ -152,7 +152,7 @@ class CommandRunner:
                 env=os.environ | {FILE_VARIABLE: progress.name},
             )  # fmt: skip
             while child.poll() is None:
-                self._tell(f"{STEPS[words[0]]}{Path(progress.name).read_text(encoding='utf-8')}")
+                self._show(f"{STEPS[words[0]]}{Path(progress.name).read_text(encoding='utf-8')}")
                 if self._site_ended.wait(POLL_SECONDS) or not self._holds_lease():
                     child.terminate()
                     child.wait()
@@ -161,10 +161,10 @@ class CommandRunner:
             if child.returncode:
                 raise InputError(error_sentence(child.returncode, errors.read().splitlines()))
 
-    def _tell(self, progress: str) -> None:
+    def _show(self, progress: str) -> None:
         """Say how far it is, where that has changed."""
-        if progress != self._told:
-            self._told = progress
+        if progress != self._shown:
+            self._shown = progress
             self.snapshots.set_current(PROGRESS, progress.encode())
 
     def _holds_lease(self) -> bool:
