@@ -23,7 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,7 @@ def main() -> None:
     )
     parser.add_argument("--database", choices=KINDS, help="of these, only those with it")
     parser.add_argument("--reading", action="store_true", help="only essays and scans beside maps")
+    parser.add_argument("--seconds", type=float, help="of every case, in place of its own")
     options = parser.parse_args()
     place = ROOT / "benchmarks" / "results" / ("quick" if options.quick else "")
     place.mkdir(parents=True, exist_ok=True)
@@ -135,6 +136,8 @@ def main() -> None:
         some += [case for case in large_cases() if options.large in (0, case.items)]
     some = [case for case in some if options.database in (None, case.database)]
     chosen = some or cases(quick=options.quick)
+    if options.seconds:
+        chosen = [replace(case, seconds=options.seconds) for case in chosen]
     rows = earlier_rows(place / "site.json", chosen) if some else []
     with databases() as address:
         for case in chosen:
