@@ -4,7 +4,7 @@ Fresh studies are simulated that no design was made on: 95 wards (South Yorkshir
 boundaries, so that they are independent) and the map of Dar es Salaam, at α² = 1, 2 and 4 with
 δ = 0.5. Each is judged by random, balanced and optimal pairs of two sizes, and fitted with the
 model's own priors; where its reliability passes 0.8 is interpolated on the scale of odds.
-What is done is kept in results/designs.json, and the same command goes on.
+What is done is kept in results/designs-DATA.json, and the same command goes on.
 """
 
 from __future__ import annotations
@@ -144,6 +144,7 @@ def main() -> None:
     parser.add_argument("data", choices=["wards", "dar-es-salaam"])
     parser.add_argument("--studies", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--variance", type=float, help="only this α²")
     parser.add_argument("--table", action="store_true", help="only print what is kept")
     options = parser.parse_args()
     place = PLACE.with_stem(f"designs-{options.data}")
@@ -153,7 +154,9 @@ def main() -> None:
         for study in range(options.studies):
             for data, variance in SIZES:
                 key = f"{data} {variance} {study}"
-                if data != options.data or key in kept or time.monotonic() > end:
+                if options.variance not in (None, variance) or data != options.data:
+                    continue
+                if key in kept or time.monotonic() > end:
                     continue
                 kept[key] = simulate(data, variance, study)
                 place.write_text(json.dumps(kept) + "\n")
