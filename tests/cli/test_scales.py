@@ -12,8 +12,10 @@ import pytest
 
 from support.command import done, refusal
 from tiewise.posterior.results_folder import read_results
+from tiewise.report.anchors.link_section import link_section
 from tiewise.report.briefing_values import template_values
 from tiewise.report.reproduce import fit_command, python_call
+from tiewise.report.section import DataTable
 
 QUALITY = dict(
     zip(("ash", "birch", "cedar", "elm", "oak"), (-0.8, -0.3, 0.0, 0.4, 0.7), strict=True)
@@ -141,6 +143,13 @@ def test_a_linked_study_knows_more_than_its_own_answers(furniture, tmp_path):
         fitted[name] = read_results(tmp_path / name)
     assert (fitted["linked"].items["sd"].mean()) < 0.85 * fitted["alone"].items["sd"].mean()
     assert 'link="earlier"' in python_call(fitted["linked"])
+    section = link_section(fitted["linked"])
+    assert section.title == "Does the earlier study agree?"
+    table = next(block for block in section.blocks if isinstance(block, DataTable))
+    assert {row[0] for row in table.rows} == set(QUALITY)
+    off = [abs(float(row[3].replace("−", "-"))) for row in table.rows]
+    assert off == sorted(off, reverse=True)
+    assert link_section(fitted["alone"]) is None
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,9 @@ def test_the_model_follows_the_checks():
     fine = [check("ties", 0.4), check("wins", 0.03)]
     assert model_part(fine, 100).level == "good"
     assert "unusual (about 3 of 100" in model_part(fine, 100).reasons[1]
+    against = model_part(fine, 100, "the earlier study")
+    assert (against.level, against.text) == ("care", "The answers contradict the earlier study.")
+    assert model_part(fine, 5, "the anchors").text.endswith(" The answers contradict the anchors.")
     missed = model_part([*fine, check("triads", 0.001), check("judges", 0.002)], 100)
     assert missed.level == "care"
     assert "circles" in missed.text

@@ -144,7 +144,11 @@ def test_waves_are_joined_only_where_judges_had_the_same_answers(tmp_path, about
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"g": [4, 1, 1, 1, 1]}, {"grade": "g"}, "g '4' is not a whole number from -3 to 3"),
+        (
+            {"g": [4, 1, 1, 1, 1]},
+            {"grade": "g"},
+            "g '4' is not a whole number from -3 to 3 (for words, give grades=)",
+        ),
         (
             {"g": ["{more}", "more", "more", "more", "more"]},
             {"grade": "g", "grades": WORDS},

@@ -183,7 +183,8 @@ def test_each_anchor_is_checked_with_the_slope_free():
 def test_a_model_is_rebuilt_with_its_slope(tree):
     again = rebuild_model(tree).anchors
     assert (again.slope, again.slope_scale) == ("learned", SCALE)
-    known = build_model(COUNTS, anchors=Anchors(ITEMS[:3], VALUES, SD), anchor_slope="170")
+    table = {"item": list(ITEMS[:3]), "value": list(VALUES), "sd": list(SD)}
+    known = build_model(COUNTS, anchors=table, anchor_slope="170")
     assert known.to_dict()["anchors"]["slope"] == 170
 
 
@@ -203,6 +204,7 @@ def test_the_prior_is_scaled_by_the_values():
     [
         ([1, 2], {"slope": "learned"}, "give three or more, or the slope"),
         ([2, 2, 2], {"slope": "learned"}, "the same value do not say"),
+        ([1, 1e6, 3], {"slope": "learned"}, "an sd below 471, surer than"),
         ([1, 2, 3], {"slope": -2}, "the slope of anchors is -2"),
         ([1, 2, 3], {"slope": "steep"}, "the slope of anchors is 'steep'"),
     ],

@@ -11,6 +11,7 @@ from numpy.random import SeedSequence
 from scipy import stats
 
 from support.calibration import RANKS, assert_uniform_ranks
+from tiewise.criticism.verdict import verdict
 from tiewise.data.counts import Counts
 from tiewise.engines.laplace import Laplace
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
@@ -25,7 +26,7 @@ from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.diagnostics import mcse
 from tiewise.posterior.fit import fit, run_engine
-from tiewise.posterior.scales.anchored import anchor_sentences, anchor_table
+from tiewise.posterior.scales.anchored import anchor_sentences, anchor_table, contradicted
 from tiewise.posterior.scales.linking import divided, linked_anchors
 from tiewise.posterior.summaries import summarise
 from tiewise.posterior.tree import attach_record, rebuild_model
@@ -129,15 +130,24 @@ def test_each_anchor_is_checked_against_everything_else(gaussian):
 
 
 def test_an_anchor_that_disagrees_is_named():
-    """In the warnings of the fit, with its z."""
+    """In the warnings of the fit, by its name and with its z, and in the verdict."""
     rng = np.random.default_rng(1)
     truth = Truth(ITEMS, np.linspace(-1, 1, 6), 0.0, 1.0)
     counts = simulate_counts(truth, 3000, rng)
     values = truth.quality + 2.0
     values[5] += 1.5
     model = BradleyTerry(counts, tie=None, anchors=Anchors(ITEMS, values, 0.2))
-    messages = json.loads(fit(model, Transport(draws=400), rng=3).attrs["warnings"])
-    assert sum("1 anchor disagrees" in line and "f (z +" in line for line in messages) == 1
+    tree = fit(model, Transport(draws=400), rng=3, names={"f": "Fir"})
+    messages = json.loads(tree.attrs["warnings"])
+    assert sum("1 anchor disagrees" in line and "Fir (z +" in line for line in messages) == 1
+    part = verdict(tree).model
+    assert part.level == "care"
+    assert "The answers contradict the anchors." in part.text
+    # An anchor as far off as the largest of six may be says nothing.
+    tree["anchors"]["z"][:] = [0.1, -2.9, 0.4, 1.0, 0.2, 0.0]
+    assert contradicted(tree) == ""
+    tree["anchors"]["z"][1] = -3.2  # P(max of six |z| > 3.14) = 1 %
+    assert contradicted(tree) == "the anchors"
 
 
 def test_anchored_scores_are_not_centred(gaussian):
@@ -172,6 +182,15 @@ def test_a_model_is_rebuilt_with_its_anchors(gaussian):
         (
             {"item": ["a", "b"], "value": [1, np.nan], "sd": [1, 1]},
             "anchor 'b' has a value .* no finite",
+        ),
+        (
+            {"item": ["a", "b"], "value": [1500, 1620], "sd": [30, 30]},
+            "120 logits apart, .* other units, give anchor_slope='learned'",
+        ),
+        ({"item": ["a", "b"], "value": [1e300, 2], "sd": [1, 1]}, r"1e\+300 logits apart"),
+        (
+            {"item": ["a", "b"], "value": [1, 2], "sd": [1, 1e-9]},
+            "anchor 'b' has an sd below 0.001, surer than",
         ),
         ({"item": ["a", "b"], "value": [1, 2]}, "anchors need item, value and sd"),
         ({"item": ["a", "b"], "value": [1], "sd": [1, 1]}, "1 values came for 2 anchors"),

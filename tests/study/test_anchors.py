@@ -16,12 +16,14 @@ from tiewise.cli.main import main
 from tiewise.cli.study import to_fit
 from tiewise.data.answers import FIRST
 from tiewise.errors import InputError
+from tiewise.model.anchors.anchors import FARTHEST, SUREST
 from tiewise.study.create import check_study, create_study
 from tiewise.study.export import export
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.settings import SCALES, read_settings
 from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study, next_offer
+from tiewise.study.toml import anchors as settings_of_anchors
 from tiewise.study.toml.anchors import read_anchors
 from tiewise.web.live.live_fit import LiveFit
 from tiewise.web.live.worker import TASK
@@ -106,6 +108,8 @@ def test_a_table_that_will_not_do_makes_no_study(tmp_path, table, words):
         ({"sd = 0.2\n": "\n"}, "anchors[2].sd: missing"),
         ({'item = "b"': 'item = "z"'}, "anchors: 'z' is not in items.csv; use the ids that it has"),
         ({"value = 2.0": "value = nan"}, "anchors[2].value: nan; a number in logits"),
+        ({"sd = 0.2\n": "sd = 1e-9\n"}, "anchors[2].sd: 1e-09; surer than judges can be"),
+        ({"value = 2.0": "value = 1500.0"}, "anchors: values are 1,496 logits apart, and nobody"),
         ({"anchor_limit = 100": "anchor_limit = 0"}, "pairing.anchor_limit: 0; show each once"),
     ],
 )
@@ -309,6 +313,10 @@ def test_a_study_knows_the_scales_that_there_are():
     from tiewise.posterior import scales
 
     assert tuple(scales.SCALES) == SCALES
+
+
+def test_a_study_and_a_fit_refuse_the_same_anchors():
+    assert (settings_of_anchors.FARTHEST, settings_of_anchors.SUREST) == (FARTHEST, SUREST)
 
 
 @pytest.mark.parametrize(

@@ -759,7 +759,12 @@ def stored_grades(site: Site) -> list[tuple[str, int | None]]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "language", "scripts"),
-    [("phone", "en", False), ("phone", "ar", True), ("desk", "en", True)],
+    [
+        ("phone", "en", False),
+        ("phone", "ar", True),
+        ("phone", "es", True),
+        ("desk", "en", True),
+    ],
 )
 def test_the_way_with_five_grades(graded, browser, size, language, scripts):
     """From the first pair to thanks, with each grade once, one of them taken back."""

@@ -22,6 +22,7 @@ from tiewise.criticism.verdict_parts import (
     model_part,
     number_of_comparisons,
 )
+from tiewise.posterior.scales.anchored import contradicted
 
 if TYPE_CHECKING:
     from tiewise.posterior.results_folder import Results
@@ -104,7 +105,7 @@ def verdict(
     computation = computation_part(tree.attrs)
     answers = answers_part(tree, leading_claim(tree, top))
     checks = tree_checks(tree, draws, judgements) if checks is None else checks
-    model = model_part(checks, number_of_comparisons(tree))
+    model = model_part(checks, number_of_comparisons(tree), contradicted(tree))
     withheld = [part.text for part in (computation, answers, model) if part.level == "stop"]
     return Verdict(computation, answers, model, withheld[0] if withheld else "", top)
 

@@ -216,8 +216,22 @@ def _sets(tree: DataTree) -> int:
 # Does the model describe them?
 
 
-def model_part(checks: Sequence[Check], comparisons: int) -> VerdictPart:
-    """Whether the model describes the answers, from predictive checks."""
+def model_part(checks: Sequence[Check], comparisons: int, contradicted: str = "") -> VerdictPart:
+    """Whether the model describes the answers, from predictive checks, and what is `contradicted`.
+
+    That is what was known before and does not agree with the answers: anchors or an earlier study.
+    """
+    part = _checked_part(checks, comparisons)
+    if not contradicted:
+        return part
+    text = f"The answers contradict {contradicted}."
+    reason = f"By chance fewer than 1 of 100 studies would be as far from {contradicted}."
+    if part.level != "good":
+        text = f"{part.text} {text}"
+    return VerdictPart("care", text, (*part.reasons, reason))
+
+
+def _checked_part(checks: Sequence[Check], comparisons: int) -> VerdictPart:
     if not checks:
         return VerdictPart("care", "Whether the model describes the answers was not checked.")
     if comparisons < THRESHOLDS.checked_answers:

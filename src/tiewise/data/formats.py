@@ -197,7 +197,7 @@ def graded_pairs(words: Sequence[str] = ()) -> Format:
     `words` run from all for the first item to all for the second.
     """
     grades = _grades(words)
-    allowed = f"a whole number from -{MOST_LEVELS} to {MOST_LEVELS}"
+    allowed = f"a whole number from -{MOST_LEVELS} to {MOST_LEVELS} (for words, give grades=)"
     allowed = f"one of {', '.join(words)}" if words else allowed
     # Braces in a word are not parts of the message.
     allowed = allowed.replace("{", "{{").replace("}", "}}")

@@ -117,8 +117,9 @@ def _anchors(source: object, slope: float | str | None) -> Anchors | None:
         if slope is not None:
             raise InputError("anchor_slope= is that of anchors, and there are none; give anchors=")
         return None
-    anchors = source if isinstance(source, Anchors) else Anchors.read(source)
-    return anchors if slope is None else replace(anchors, slope=slope)
+    if isinstance(source, Anchors):
+        return source if slope is None else replace(source, slope=slope)
+    return Anchors.read(source, slope=1.0 if slope is None else slope)
 
 
 def _has_threshold(comparisons: Comparisons | Counts, tie: TiePrior | Fixed | None) -> bool:

@@ -93,7 +93,8 @@ def fit(
         *sampling_warnings(tree),
     )
     if model.anchor_factor is not None:
-        check = attach_anchors(tree, model, np.random.default_rng(root.spawn(1)[0]))
+        rng = np.random.default_rng(root.spawn(1)[0])
+        check = attach_anchors(tree, model, rng, names or {})
         messages = (*messages, *check)
     tree.attrs["warnings"] = json.dumps(messages)
     return tree

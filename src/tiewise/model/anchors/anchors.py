@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 FEWEST = 2
 """Anchors that are needed to say anything: the level takes one, a slope that is learned another."""
 LEARNED = "learned"
+FARTHEST, SUREST = 50.0, 0.001
+"""Logits that anchors may be apart, and the smallest sd: nobody chooses, or knows, more surely."""
 SLOPE_SPREADS = 3.0
 """Scale of the prior of a learned slope, in standard deviations of the anchors' values."""
 
@@ -40,7 +42,8 @@ class Anchors:
     `slope` says how many units of the values a logit is: 1 where they are in logits, another
     number, or "learned"; then its prior is half-normal, and `slope_scale` is the scale of that,
     by default three times the standard deviation of the values. `precision`, where errors are
-    correlated, stands in for `sd`; the level must be free in it (its rows sum to zero).
+    correlated, stands in for `sd`; the level must be free in it (its rows sum to zero). `kurtosis`
+    is that of what the values were taken from, above a Gaussian's, where it was draws.
     """
 
     items: tuple[str, ...]
@@ -49,6 +52,7 @@ class Anchors:
     precision: ArrayLike | None = field(default=None, kw_only=True, repr=False)
     slope: float | str = field(default=1.0, kw_only=True)
     slope_scale: float | None = field(default=None, kw_only=True)
+    kurtosis: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "items", tuple(map(str, self.items)))
@@ -66,6 +70,7 @@ class Anchors:
             raise InputError("anchors have either sd or a precision; give one of them")
         self._check_numbers(size)
         self._check_slope(size)
+        self._check_units()
 
     def _check_numbers(self, size: int) -> None:
         error = self.sd if self.precision is None else self.precision
@@ -109,6 +114,23 @@ class Anchors:
                 "anchors with the same value do not say how many units a logit is; give others"
             )
         object.__setattr__(self, "slope_scale", float(own))
+
+    def _check_units(self) -> None:
+        """Refuse what no quality in logits can be; of a learned slope, values of one kind."""
+        values = np.asarray(self.values)
+        unit = float(np.std(values)) if self.is_slope_learned else float(self.slope)
+        apart = float(np.ptp(values / unit))
+        if apart > FARTHEST and not self.is_slope_learned:
+            raise InputError(
+                f"anchors are {apart:,.4g} logits apart, and nobody chooses as surely as that; if "
+                "their values are in other units, give anchor_slope='learned', or how many units a "
+                "logit is"
+            )
+        if self.sd is not None and (sure := np.asarray(self.sd) / unit < SUREST).any():
+            raise InputError(
+                f"{self._names(sure)} has an sd below {SUREST * unit:.3g}, surer than anything "
+                "that judges say; give a larger one"
+            )
 
     @property
     def is_slope_learned(self) -> bool:

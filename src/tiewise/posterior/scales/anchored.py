@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,11 @@ from xarray import Dataset, DataTree
 
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.posterior.scales.link_check import attach_link_check
+from tiewise.posterior.scales.link_check import (
+    attach_link_check,
+    largest_by_chance,
+    link_contradictions,
+)
 from tiewise.posterior.scales.quality_covariance import anchor_covariance, sd_by_anchors
 from tiewise.posterior.scales.scale import ENDS, QualityDraws, Scale, Transformation
 from tiewise.text import percent, sentence_list, signed
@@ -25,8 +31,16 @@ SD_BY_ANCHORS = "sd_by_anchors"
 COLUMNS = ("item", "value", "sd", "expected", "expected_sd", "z")
 
 
-def attach_anchors(tree: DataTree, model: BradleyTerry, rng: np.random.Generator) -> list[str]:
-    """Add anchors and draws of their level to a fit; sentences about those that disagree."""
+def attach_anchors(
+    tree: DataTree,
+    model: BradleyTerry,
+    rng: np.random.Generator,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
+    """Add anchors and draws of their level to a fit; sentences about those that disagree.
+
+    `names` are what items are called, where that is not their id.
+    """
     factor, anchors = model.anchor_factor, model.anchors
     assert factor is not None
     assert anchors is not None
@@ -34,7 +48,7 @@ def attach_anchors(tree: DataTree, model: BradleyTerry, rng: np.random.Generator
     added = {SD_BY_ANCHORS: ("item", open_before)}
     tree["constant_data"] = DataTree(constant.to_dataset().assign(added))
     if anchors.sd is None:  # linked results have no level of their own
-        return attach_link_check(tree, model)
+        return attach_link_check(tree, model, names)
     posterior = tree["posterior"]
     quality = posterior["quality"].to_numpy()
     slope = factor.slope_draws(quality, rng)
@@ -48,7 +62,7 @@ def attach_anchors(tree: DataTree, model: BradleyTerry, rng: np.random.Generator
     columns = zip(COLUMNS[1:], (anchors.values, anchors.sd, *check), strict=True)
     table = {name: ("anchor", np.asarray(own)) for name, own in columns}
     tree["anchors"] = DataTree(Dataset(table, coords={"anchor": list(anchors.items)}))
-    return anchor_warnings(tree)
+    return anchor_warnings(tree, names)
 
 
 def anchor_table(tree: DataTree) -> pd.DataFrame | None:
@@ -64,22 +78,36 @@ def anchor_table(tree: DataTree) -> pd.DataFrame | None:
     return pd.DataFrame({"item": stored["anchor"].to_numpy().astype(str), **columns})
 
 
-def anchor_warnings(tree: DataTree) -> list[str]:
+def anchor_warnings(tree: DataTree, names: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """A sentence where anchors disagree with this study's answers."""
     table = anchor_table(tree)
     if table is None or not len(off := table[table["z"].abs() > DISAGREES]):
         return []
     off = off.sort_values("z", key=abs, ascending=False, kind="stable")
-    names = [f"{row['item']} (z {signed(row['z'], 1)})" for row in off.to_dict("records")]
+    called = [
+        f"{names.get(row['item'], row['item'])} (z {signed(row['z'], 1)})"
+        for row in off.to_dict("records")
+    ]
     disagree = "anchor disagrees" if len(off) == 1 else "anchors disagree"
     return [
         f"{len(off)} {disagree} with the answers and the other anchors by more than {DISAGREES} "
-        f"standard deviations: {sentence_list(names, 5)}. Either the item has changed, or its "
+        f"standard deviations: {sentence_list(called, 5)}. Either the item has changed, or its "
         "value is wrong: leave it out, or give it a larger sd."
     ]
 
 
-def anchor_sentences(tree: DataTree) -> list[str]:
+def contradicted(tree: DataTree) -> str:
+    """What was known before and does not agree with the answers: anchors, a link, or nothing.
+
+    By chance that is so in fewer than one of 100 studies, for anchors as for a link.
+    """
+    table = anchor_table(tree)
+    if table is not None and table["z"].abs().max() > largest_by_chance(len(table)):
+        return "the anchors"
+    return "the earlier study" if link_contradictions(tree) else ""
+
+
+def anchor_sentences(tree: DataTree, names: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """How well anchors agree with this study's answers."""
     table = anchor_table(tree)
     if table is None:
@@ -92,7 +120,7 @@ def anchor_sentences(tree: DataTree) -> list[str]:
         f"{len(table)} anchors fix {fix} of the scale. Left out one at a time, {within} of "
         "them lie within one standard deviation of where the answers and the other anchors expect "
         "them (about 68 % where all is well).",
-        *anchor_warnings(tree),
+        *anchor_warnings(tree, names),
     ]
 
 

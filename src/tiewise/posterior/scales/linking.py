@@ -4,8 +4,9 @@ A posterior that is used as a prior counts the prior twice. Here the prior of th
 divided out, in Gaussian form: with the posterior N(m, C) and the prior N(0, P) of differences
 between them, what the answers say has the precision C⁻¹ − P⁻¹ and the mean that goes with it.
 
-Where scales of the prior were inferred (α², the share of a map, the spread of coefficients), P⁻¹ is
-the prior's precision averaged over their posterior: minus the slope of the log prior with the
+Where α² was inferred, draws are first weighted to those with α² held (`held_variance`). Of other
+scales of the prior (the share of a map, the spread of coefficients; with these α², too) P⁻¹ is the
+prior's precision averaged over their posterior: minus the slope of the log prior with the
 scales integrated out is E[P⁻¹ | λ] λ (Fisher's identity), so that it is this average which the
 posterior holds. Terms of the earlier study are integrated out in its posterior of quality already.
 
@@ -29,6 +30,7 @@ from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import RANK_TOLERANCE
 from tiewise.model.terms import Covariates
 from tiewise.posterior.diagnostics import ess
+from tiewise.posterior.scales.held_variance import hold_variance
 from tiewise.posterior.tree import rebuild_prior
 
 Floats = NDArray[np.float64]
@@ -54,12 +56,33 @@ def linked_anchors(tree: DataTree, items: Sequence[str]) -> Anchors:
             f"link=: both studies share {len(positions) or 'no'} item{'s'[: len(positions) != 1]}; "
             "at least two are needed, under the same ids"
         )
-    quality = tree["posterior/quality"].to_numpy()[..., positions].astype(np.float64)
-    draws, worth = quality.reshape(-1, len(positions)), float(np.median(ess(quality)))
-    _refuse_few_draws(min(worth, len(draws)), len(positions))
-    prior = prior_covariance(tree, positions)
-    values, precision = divided(draws, prior, worth=min(worth, len(draws)))
-    return Anchors(tuple(there[positions]), values, precision=precision)
+    held, share = hold_variance(tree)
+    worth = share * float(np.median(ess(_shared(tree, positions))))
+    draws = _shared(held, positions).reshape(-1, len(positions))
+    worth = min(worth, len(draws))
+    _refuse_few_draws(worth, len(positions))
+    values, precision = divided(draws, prior_covariance(held, positions), worth=worth)
+    kurtosis = excess_kurtosis(draws, worth)
+    return Anchors(tuple(there[positions]), values, precision=precision, kurtosis=kurtosis)
+
+
+def _shared(tree: DataTree, positions: NDArray[np.int64]) -> Floats:
+    """Qualities (chain, draw, items) of these items."""
+    out: Floats = tree["posterior/quality"].to_numpy()[..., positions].astype(np.float64)
+    return out
+
+
+def excess_kurtosis(draws: Floats, worth: float) -> float:
+    """How much heavier than a Gaussian's the tails of differences are, on average over directions.
+
+    0 where draws that are `worth` so many independent ones cannot tell it from 0: uncorrelated
+    Gaussian directions would be as far off in fewer than one of ten thousand studies.
+    """
+    away = draws @ _contrasts(draws.shape[1]).T
+    away -= away.mean(axis=0)
+    apart = away @ np.linalg.eigh(np.atleast_2d(np.cov(away.T)))[1]
+    kurtosis = float(np.mean((apart**4).mean(axis=0) / (apart**2).mean(axis=0) ** 2) - 3)
+    return kurtosis if kurtosis > 4 * (24 / (worth * apart.shape[1])) ** 0.5 else 0.0
 
 
 def _refuse_few_draws(worth: float, shared: int) -> None:

@@ -20,18 +20,22 @@ def anchor_section(results: Results) -> Section | None:
     if table is None:
         return None
     order = table["z"].abs().sort_values(ascending=False, kind="stable").index[:MOST_ROWS]
-    names = labels_by_item(results)
+    names = {str(item): str(name) for item, name in labels_by_item(results).items()}
     digits = 2
     if "anchor_slope" in results.tree["posterior"]:
         digits = digits_for(float(table["value"].std(ddof=0)))
     records = table.loc[order].to_dict("records")
-    rows = [_row(row, str(names[row["item"]]), digits) for row in records]
+    rows = [_row(row, names[row["item"]], digits) for row in records]
     head = (results.wording.one.capitalize(), "Value", "Expected without it", "z")
     note = not_meant(
         "an anchor that disagrees need not be wrong: the item may have changed since, or these "
         "judges may see it differently."
     )
-    blocks = (Paragraphs(anchor_sentences(results.tree)), DataTable(head, rows), note)
+    blocks = (
+        Paragraphs(anchor_sentences(results.tree, names)),
+        DataTable(head, rows),
+        note,
+    )
     return Section("anchors", "Anchors", "Do the anchors agree?", blocks)
 
 

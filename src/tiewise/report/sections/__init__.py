@@ -8,6 +8,7 @@ SECTIONS = (
     "tiewise.report.sections.robustness:robustness_section",
     "tiewise.report.sections.model_checks:model_check_section",
     "tiewise.report.anchors.section:anchor_section",
+    "tiewise.report.anchors.link_section:link_section",
     "tiewise.report.sections.ties:tie_section",
     "tiewise.report.sections.covariates:covariate_section",
     "tiewise.report.sections.order:order_section",

@@ -16,6 +16,8 @@ from tiewise.text import some_names
 
 FEWEST = 2
 """Anchors that are needed to say anything: the level of their scale takes one."""
+FARTHEST, SUREST = 50.0, 0.001
+"""Logits that anchors may be apart, and the smallest sd, as in a fit."""
 NO_ANCHORS = "none"
 LONGEST = 160
 """Letters of a list of anchors that a message has room for."""
@@ -80,6 +82,16 @@ def anchor_problems(
             yield Problem(f"{at}.value", f"{anchor.value}; a number in logits")
         if not (isfinite(anchor.sd) and anchor.sd > 0):
             yield Problem(f"{at}.sd", f"{anchor.sd}; how far the value may be off, above 0")
+        elif anchor.sd < SUREST:
+            yield Problem(f"{at}.sd", f"{anchor.sd}; surer than judges can be, at least {SUREST}")
+    values = [anchor.value for anchor in anchors if isfinite(anchor.value)]
+    if values and (apart := max(values) - min(values)) > FARTHEST:
+        yield Problem(
+            "anchors",
+            f"values are {apart:,.4g} logits apart, and nobody chooses as surely as that; give "
+            "them in logits (400 points of Elo are 2.303), or leave them to `tiewise fit "
+            "--anchor-slope`",
+        )
 
 
 def unknown_anchors(anchors: Sequence[AnchorSettings], items: Collection[str]) -> list[str]:

@@ -118,7 +118,7 @@ class LiveFit:
         tree = self._tree(model, engine, draws, counting, progress, quick=quick)
         disagreeing = []
         if model.anchors is not None:
-            disagreeing = attach_anchors(tree, model, np.random.default_rng(SEED))
+            disagreeing = attach_anchors(tree, model, np.random.default_rng(SEED), self.names)
         sampled = PosteriorDraws.from_tree(tree)
         posterior = partial(
             GaussianPosterior.from_draws,
