@@ -16,9 +16,10 @@ TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
 .PHONY: demo test test-slow test-all test-r r-tools lint audit types everyday tools format figures coverage clean bench \
   bench-quick bench-large bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes \
+  bench-install \
   experiments prior-predictive fuzz
 
-# What a user has; the developers' tools are not needed here.
+# What a user of maps and of the site has; the developers' tools are not needed here.
 demo: $(VENV)/.installed
 	$(BIN)/tiewise simulate $(DEMO)/data --county 60 --comparisons 900 --seed 7 --force
 	$(BIN)/tiewise fit $(DEMO)/data/comparisons.csv --areas $(DEMO)/data/areas.gpkg \
@@ -146,6 +147,10 @@ bench-map: $(VENV)/.ready
 	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.map_alternatives
 	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.share
 
+# Room and time of the core and of each extra (docs/dependencies.md): a dozen environments.
+bench-install: $(VENV)/.ready
+	$(BIN)/python tools/measure_install.py
+
 # Ten million made-up votes, from Parquet to posterior: seconds and memory (docs/beyond.md).
 bench-votes: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.votes
@@ -159,7 +164,7 @@ $(VENV)/.installed: pyproject.toml
 	  { echo "Tiewise needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[data,maps,media,report,site]'
 	touch $@
 
 $(VENV)/.ready: $(VENV)/.installed

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.missing import hide
 from tiewise.data.comparisons import Comparisons, read_comparisons
 from tiewise.data.tables import read_matrix, read_names
 from tiewise.data.text_columns import MISSING, plain_ids, tidied_ids
@@ -18,6 +19,13 @@ from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 
 DROP = "leave such rows out with drop_invalid=True"
+
+
+@pytest.fixture(autouse=True, params=["arrow", pytest.param("no arrow", marks=pytest.mark.slow)])
+def reader(request, monkeypatch):
+    """Every test of this file is one of the reader without Arrow, too."""
+    if request.param == "no arrow":
+        hide(monkeypatch, "pyarrow")
 
 
 @pytest.fixture

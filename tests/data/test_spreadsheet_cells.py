@@ -61,8 +61,8 @@ def test_a_table_is_read_back_as_it_was(tmp_path_factory, rows):
     ):
         write()
         table = read_sheet(path).table
-        assert table.column_names == [*head, "end"]
-        columns = (table.column(name).to_pylist() for name in head)
+        assert table.columns == [*head, "end"]
+        columns = (table[name].to_list() for name in head)
         assert [tuple(map(str.strip, row)) for row in zip(*columns, strict=True)] == expected
         with path.open(encoding="utf-8", newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
@@ -117,7 +117,7 @@ def test_a_raw_table_is_read_as_it_is(tmp_path):
     write_rows(path, ("one", "two", "three"), rows, raw=True)
     assert path.read_text(encoding="utf-8") == "one,two,three\ncomparison_id,'=a,=a\n"
     write_about(path, ties_offered=True, raw=True)
-    assert list(read_sheet(path).table.to_pylist()[0].values()) == list(rows[0])
+    assert list(read_sheet(path).table.rows(named=True)[0].values()) == list(rows[0])
 
 
 def test_names_and_covariates_are_restored(tmp_path):

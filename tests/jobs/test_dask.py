@@ -214,6 +214,4 @@ def test_a_scheduler_that_goes_away_is_told_in_a_line(tmp_path, capfd):
 
 def test_without_dask_the_way_out_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert complaint("127.0.0.1:1") == (
-        "dask= needs Dask, which is not installed: pip install 'tiewise[dask]'"
-    )
+    assert complaint("127.0.0.1:1") == ("dask= needs distributed: pip install 'tiewise[dask]'")

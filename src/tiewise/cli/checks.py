@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tiewise.cli.help.lists import CommandByTopic
 from tiewise.cli.options import (
     COLUMNS,
     ITEM_FILES,
@@ -40,7 +41,7 @@ FIT_OPTIONS = (
 )  # fmt: skip
 
 
-@click.command()
+@click.command(cls=CommandByTopic)
 @click.argument("source", metavar="FILE_OR_DIR")
 @ITEM_FILES
 @COLUMNS
@@ -217,7 +218,7 @@ def compare(
     click.echo(f"Table in {place}")
 
 
-@click.command()
+@click.command(cls=CommandByTopic)
 @click.argument("source", metavar="FILE_OR_DIR")
 @ITEM_FILES
 @COLUMNS

@@ -25,8 +25,12 @@ from tiewise.cli import (
     words,
 )
 from tiewise.cli.designs import design, enter, sheets
+from tiewise.cli.help import completion, doctor
+from tiewise.cli.help.completion import complete_file_names
+from tiewise.cli.help.lists import GroupByJourney
 from tiewise.cli.inviting import invite
 from tiewise.errors import InputError, InputWarning
+from tiewise.optional import explain
 
 LONGEST_LINE = 2_000
 SPELLINGS = {
@@ -39,7 +43,7 @@ SPELLINGS = {
 """What messages of the library name and the command calls by another name."""
 
 
-class _OneLineErrors(click.Group):
+class _OneLineErrors(GroupByJourney):
     """Answers what the user can mend with one line and exit code 2."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
@@ -76,11 +80,18 @@ class _OneLineErrors(click.Group):
             _complain("stopped; nothing is left half-written")
             ctx.exit(130)
         except Exception as error:
-            fault = _database_fault(error)
+            fault = _missing_library(error, ctx) or _database_fault(error)
             if fault is None:
                 raise
             _complain(str(fault))
             ctx.exit(2)
+
+
+def _missing_library(error: Exception, ctx: click.Context) -> InputError | None:
+    """The extra that brings a library that is not installed."""
+    if not isinstance(error, ModuleNotFoundError):
+        return None
+    return explain(error, f"{ctx.command_path} {ctx.invoked_subcommand or ''}".strip())
 
 
 def _database_fault(error: Exception) -> InputError | None:
@@ -137,24 +148,14 @@ def main() -> None:
     """Comparative judgement with ties: from paired comparisons to qualities and uncertainty."""
 
 
-for _group in (
-    demo,
-    fit,
-    data,
-    study,
-    invite,
-    words,
-    backups,
-    researchers,
-    plan,
-    design,
-    enter,
-    sheets,
-    experiment,
-    checks,
-):
+_GROUPS = (
+    demo, fit, data, study, invite, words, backups, researchers, plan, design, enter, sheets,
+    experiment, checks, doctor, completion,
+)  # fmt: skip
+for _group in _GROUPS:
     for _command in _group.COMMANDS:
         main.add_command(_command)
+complete_file_names(main.commands.values())
 
 
 if __name__ == "__main__":

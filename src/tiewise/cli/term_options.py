@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tiewise.cli.help.lists import CommandByTopic
 from tiewise.model import BY_GROUP
 
 Command = Callable[..., Any]
@@ -50,7 +51,7 @@ NAMES = (
 FLAGS = ("--order", "--sharpness", "--thresholds")
 
 
-class CommandWithTerms(click.Command):
+class CommandWithTerms(CommandByTopic):
     """A command with terms, whose flags may stand before any other word."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

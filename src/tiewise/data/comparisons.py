@@ -21,11 +21,11 @@ from tiewise.data.formats import heading
 from tiewise.data.frames import (
     Frame,
     Source,
-    arrow_array,
     collect,
     distinct_rows,
     of_question,
     open_source,
+    table_of,
     text_columns,
 )
 from tiewise.data.layout import Layout, column_list, recognise
@@ -146,14 +146,12 @@ class Comparisons:
         **extra: ArrayLike,
     ) -> Comparisons:
         """Comparisons from arrays of equal length; outcomes are first, second, tie or skip."""
-        import pyarrow as pa
-
         columns = {"judge": judge, "first": first, "second": second, "outcome": outcome, **extra}
-        arrays = {key: arrow_array(values) for key, values in columns.items() if values is not None}
+        arrays = {key: np.asarray(own) for key, own in columns.items() if own is not None}
         lengths = sorted({len(array) for array in arrays.values()})
         if len(lengths) > 1:
             raise InputError(f"{name}: columns of {lengths} rows; make them equally long")
-        table = pa.table(arrays)
+        table = table_of(arrays)
         who = "judge" if "judge" in arrays else None
         return read_comparisons(table, judge=who, name=name, any_id=True)
 

@@ -14,6 +14,7 @@ from tiewise.data.comparisons import Comparisons
 from tiewise.data.counts import Counts, Integers, natural_order
 from tiewise.data.frames import arrow_column, collect
 from tiewise.data.layout import column_list
+from tiewise.data.plain.tables import numbers
 from tiewise.data.text_columns import as_text, is_missing
 from tiewise.errors import InputError
 from tiewise.text import one_line
@@ -49,23 +50,30 @@ def number_columns(comparisons: Comparisons, names: Sequence[str]) -> pd.DataFra
 
 def _numbers(source: str, column: nw.Series[Any], used: NDArray[np.bool_]) -> Floats:
     """A column as numbers; refused where a row with an answer has none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     array = arrow_column(column)
-    try:
-        numbers = pc.cast(pc.utf8_trim_whitespace(array), pa.float64()) if _is_text(array) else (
-            pc.cast(array, pa.float64())
-        )  # fmt: skip
-        out = np.array(numbers.to_numpy(zero_copy_only=False), np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        out = np.array([_number(as_text(value)) for value in array.to_pylist()])
+    if isinstance(array, np.ndarray):
+        out = numbers(array, lambda value: _number(as_text(value)))
+    else:
+        out = _arrow_numbers(array)
     wrong = np.flatnonzero(used & ~np.isfinite(out))
     if len(wrong):
-        text = as_text(array[int(wrong[0])].as_py())
+        text = as_text(column.item(int(wrong[0])))
         raise InputError(f"{source}, row {wrong[0] + 1}: {_complaint(column.name, text)}")
     out[~used] = np.nan
     return out
+
+
+def _arrow_numbers(array: Any) -> Floats:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        cast = pc.cast(pc.utf8_trim_whitespace(array), pa.float64()) if _is_text(array) else (
+            pc.cast(array, pa.float64())
+        )  # fmt: skip
+        return np.array(cast.to_numpy(zero_copy_only=False), np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return np.array([_number(as_text(value)) for value in array.to_pylist()])
 
 
 def _is_text(array: Any) -> bool:

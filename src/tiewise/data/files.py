@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -12,15 +12,18 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+import narwhals as nw
+
 from tiewise.data.about_table import is_raw
+from tiewise.data.plain.tables import text_table
 from tiewise.data.spreadsheet_cells import defuse_cell, defuse_frame, restore, restore_column
 from tiewise.data.workbook import read_workbook
 from tiewise.errors import InputError
+from tiewise.optional import is_installed, require
 from tiewise.text import first_line
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 PEEK = 1 << 20
 BLOCK = 1 << 24
@@ -32,7 +35,7 @@ LONGEST_HEADING, MOST_COLUMNS = 10_000, 20_000
 class Sheet:
     """A file's rows, and where each of them is to be found."""
 
-    table: pa.Table
+    table: nw.DataFrame[Any]
     place: Callable[[int], str]
 
 
@@ -60,10 +63,18 @@ def read_sheet(path: Path) -> Sheet:
 
 
 def _csv(path: Path) -> Sheet:
+    delimiter, headings, lines = _headings(path)
+    read = _arrow_table if is_installed("pyarrow") else _plain_table
+    table = read(path, delimiter, headings, lines)
+    return Sheet(table, lambda row: f"line {_line_of(path, delimiter, row)}")
+
+
+def _arrow_table(
+    path: Path, delimiter: str, headings: Sequence[str], lines: int
+) -> nw.DataFrame[Any]:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    delimiter, headings, lines = _headings(path)
     names = [name or f"\x1f{k}" for k, name in enumerate(headings)]
     columns = [name for name, heading in zip(names, headings, strict=True) if heading]
     try:
@@ -81,19 +92,42 @@ def _csv(path: Path) -> Sheet:
     if not is_raw(path):
         columns = [restore_column(column) for column in table.columns]
         table = pa.table(columns, names=[restore(name) for name in table.column_names])
-    return Sheet(table, lambda row: f"line {_line_of(path, delimiter, row)}")
+    return nw.from_native(table, eager_only=True)
 
 
-def read_numbers(path: Path, texts: Collection[str]) -> pa.Table | None:
+def _plain_table(
+    path: Path, delimiter: str, headings: Sequence[str], _lines: int
+) -> nw.DataFrame[Any]:
+    """The same without Arrow, by Python's own reader."""
+    _refuse_encoding(path)
+    rows = []
+    for line, fields in _records(path, delimiter):
+        if len(fields) != len(headings):
+            raise _wrong_width(path, line, len(fields), len(headings))
+        rows.append(fields)
+    texts = list(zip(*rows[1:], strict=True)) or [()] * len(headings)
+    tidy = str if is_raw(path) else restore
+    return text_table(
+        {
+            tidy(name): [tidy(cell) for cell in column]
+            for name, column in zip(headings, texts, strict=True)
+            if name
+        }
+    )
+
+
+def read_numbers(path: Path, texts: Collection[str]) -> nw.DataFrame[Any] | None:
     """The rows of a CSV file of numbers; None where anything in it is none, or in another file.
 
     A first column with a heading among `texts` is read as text.
     """
+    if path.suffix.lower() not in (".csv", ".tsv") or not path.is_file():
+        return None
+    if not is_installed("pyarrow"):
+        return None
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    if path.suffix.lower() not in (".csv", ".tsv") or not path.is_file():
-        return None
     delimiter, names, lines = _headings(path)
     if not all(names):
         return None
@@ -101,7 +135,7 @@ def read_numbers(path: Path, texts: Collection[str]) -> pa.Table | None:
     if names[0].lower() in texts:
         types[names[0]] = pa.string()
     try:
-        return arrow.read_csv(
+        table = arrow.read_csv(
             path,
             arrow.ReadOptions(column_names=names, skip_rows=lines, block_size=NUMBERS_BLOCK),
             arrow.ParseOptions(delimiter=delimiter),
@@ -109,6 +143,16 @@ def read_numbers(path: Path, texts: Collection[str]) -> pa.Table | None:
         )
     except pa.ArrowInvalid:
         return None
+    numbers: nw.DataFrame[Any] = nw.from_native(table, eager_only=True)
+    return numbers
+
+
+def release_arrow_memory() -> None:
+    """Give back the room of tables that are gone, which Arrow would keep."""
+    if is_installed("pyarrow"):
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
 
 
 def _headings(path: Path) -> tuple[str, list[str], int]:
@@ -173,12 +217,16 @@ def _explained(path: Path, delimiter: str, width: int, error: Exception) -> Inpu
     _refuse_encoding(path)
     for line, fields in _records(path, delimiter):
         if len(fields) != width:
-            return InputError(
-                f"{path}, line {line}: {len(fields)} fields where the first line has {width}; "
-                "add or remove delimiters, or put quotes around text that contains one"
-            )
+            return _wrong_width(path, line, len(fields), width)
     return InputError(
         f"{path}: cannot be read as a table ({first_line(error)}); save it again as CSV UTF-8"
+    )
+
+
+def _wrong_width(path: Path, line: int, fields: int, width: int) -> InputError:
+    return InputError(
+        f"{path}, line {line}: {fields} fields where the first line has {width}; "
+        "add or remove delimiters, or put quotes around text that contains one"
     )
 
 
@@ -221,8 +269,6 @@ def _line_of(path: Path, delimiter: str, row: int) -> int:
 
 
 def _xlsx(path: Path) -> Sheet:
-    import pyarrow as pa
-
     cells = read_workbook(path)
     lines = [k for k, row in enumerate(cells, start=1) if any(row)]
     if not lines:
@@ -230,15 +276,22 @@ def _xlsx(path: Path) -> Sheet:
     names = _distinct_names(path, cells[lines[0] - 1])
     # A row of a workbook may end early, where its last cells are empty.
     rows = [cells[line - 1] + [""] * len(names) for line in lines[1:]]
-    columns = {
-        name: pa.array([row[k] for row in rows], pa.string())
-        for k, name in enumerate(names)
-        if name
-    }
-    return Sheet(pa.table(columns), lambda row: f"line {lines[row + 1]}")
+    columns = {name: [row[k] for row in rows] for k, name in enumerate(names) if name}
+    return Sheet(_texts(columns), lambda row: f"line {lines[row + 1]}")
+
+
+def _texts(columns: Mapping[str, Sequence[str]]) -> nw.DataFrame[Any]:
+    """Columns of texts as a table, of Arrow where it is there."""
+    if not is_installed("pyarrow"):
+        return text_table(columns)
+    import pyarrow as pa
+
+    arrays = {name: pa.array(column, pa.string()) for name, column in columns.items()}
+    return nw.from_native(pa.table(arrays), eager_only=True)
 
 
 def _parquet(path: Path) -> Sheet:
+    require(f"{path}: a Parquet file", "pyarrow")
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -246,7 +299,7 @@ def _parquet(path: Path) -> Sheet:
         table = parquet.read_table(path)
     except pa.ArrowInvalid as error:
         raise InputError(f"{path}: this is not a Parquet file; write it again") from error
-    return Sheet(table, lambda row: f"row {row + 1}")
+    return Sheet(nw.from_native(table, eager_only=True), lambda row: f"row {row + 1}")
 
 
 def write_csv(frame: pd.DataFrame, path: str | PathLike[str]) -> None:

@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike
 
 from tiewise.data.counts import Integers
 from tiewise.data.files import read_sheet
+from tiewise.data.plain.tables import Objects, objects, value_columns
 from tiewise.data.text_columns import TextColumns, as_text
 from tiewise.errors import InputError
+from tiewise.optional import is_installed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,7 +52,7 @@ def open_source(source: object) -> Source:
     """A path or a data frame, opened."""
     if isinstance(source, (str, PathLike)):
         sheet = read_sheet(Path(source))
-        return Source(_frame(sheet.table, str(source)), str(source), sheet.place)
+        return Source(_frame(sheet.table.to_native(), str(source)), str(source), sheet.place)
     return Source(_frame(source, "data frame"), "data frame", lambda row: f"row {row + 1}")
 
 
@@ -95,11 +97,11 @@ def _distinct_texts(frame: Frame, keys: Sequence[str]) -> tuple[nw.DataFrame[Any
     None for other frames, and for so many rows that Arrow's own grouping pays: it brings the better
     part of Arrow's libraries with it.
     """
+    table: Any = frame.to_native()
+    if not nw.dependencies.is_pyarrow_table(table) or len(table) > FEW_ROWS:
+        return None
     import pyarrow as pa
 
-    table = frame.to_native()
-    if not isinstance(table, pa.Table) or len(table) > FEW_ROWS:
-        return None
     if not all(table.schema.field(key).type == pa.string() for key in keys):
         return None
     code = np.zeros(len(table), np.int64)
@@ -127,8 +129,10 @@ def text_columns(
     return TextColumns.of(arrays, groups, any_id=ids.any_id)
 
 
-def arrow_column(column: nw.Series[Any]) -> pa.ChunkedArray:
-    """A column as an Arrow array; as text where types are mixed."""
+def arrow_column(column: nw.Series[Any]) -> pa.ChunkedArray | Objects:
+    """A column as an Arrow array, as text where types are mixed; without Arrow as it is."""
+    if not is_installed("pyarrow"):
+        return objects(column.to_list())
     import pyarrow as pa
 
     try:
@@ -136,6 +140,15 @@ def arrow_column(column: nw.Series[Any]) -> pa.ChunkedArray:
     except (pa.ArrowInvalid, pa.ArrowTypeError):  # numbers and text in one column
         array = _texts(column.to_list())
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+
+
+def table_of(columns: Mapping[str, ArrayLike]) -> Any:
+    """Arrays of equal length as a table: of Arrow, or of pandas without it."""
+    if not is_installed("pyarrow"):
+        return value_columns(columns)
+    import pyarrow as pa
+
+    return pa.table({name: arrow_array(values) for name, values in columns.items()})
 
 
 def arrow_array(values: ArrayLike) -> pa.Array:

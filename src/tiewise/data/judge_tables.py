@@ -22,7 +22,7 @@ def judge_columns(table: object) -> dict[str, list[str]]:
         from tiewise.data.files import read_sheet
 
         sheet = read_sheet(Path(table)).table
-        table = {name: sheet.column(name).to_pylist() for name in sheet.column_names}
+        table = {name: sheet[name].to_list() for name in sheet.columns}
     columns: Any = table
     return {str(name): [as_text(value) for value in columns[name]] for name in columns}
 

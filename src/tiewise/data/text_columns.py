@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.data.counts import Integers
+from tiewise.data.plain.tables import Objects, distinct_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +79,7 @@ class TextColumns:
     @classmethod
     def of(
         cls,
-        columns: Mapping[str, pa.ChunkedArray],
+        columns: Mapping[str, pa.ChunkedArray | Objects],
         ids: Iterable[Collection[str]] = (),
         *,
         any_id: bool = False,
@@ -147,8 +148,10 @@ def _plain_positions(
     return position
 
 
-def _distinct(column: pa.ChunkedArray) -> tuple[list[object], Integers]:
+def _distinct(column: pa.ChunkedArray | Objects) -> tuple[list[object], Integers]:
     """The distinct values of a column, and which of them each row holds."""
+    if isinstance(column, np.ndarray):
+        return distinct_texts(column, as_text)
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -15,7 +16,9 @@ FLOPS = 4e9  # operations a second of one core in a matrix factorisation
 
 
 def memory_of_machine() -> int:
-    """Bytes of memory that the machine has."""
+    """Bytes of memory that the machine has; as much as one may wish for where nobody can tell."""
+    if sys.platform == "win32":
+        return sys.maxsize
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

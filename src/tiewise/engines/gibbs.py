@@ -27,6 +27,7 @@ from tiewise.engines.updates.steps import SteppedLikelihood, cuts
 from tiewise.model import kernels
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Fixed, InverseGamma
+from tiewise.optional import require
 from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]
@@ -59,6 +60,7 @@ class Gibbs:
 
     def run(self, model: BradleyTerry, seed: SeedSequence, progress: Progress) -> Draws:
         """Draws from several independent chains."""
+        require("Gibbs", "polyagamma")
         refuse_terms(model, self)
         require_memory(model, self.name, matrices=3 + 2 * self.threads)
         sweeps = self.draws + self.warmup * self.chains

@@ -16,6 +16,7 @@ from tiewise.jobs.folder import open_journal, run_folder
 from tiewise.jobs.journal import TaskRecord
 from tiewise.jobs.run import WorkerPool, run_tasks
 from tiewise.jobs.tables import RESULTS, TIMINGS, read_table, write_tables
+from tiewise.optional import require
 from tiewise.plots.canvas import save
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike, as_seed
@@ -65,6 +66,7 @@ def run_experiment(
     the cases alone, not on the number of workers. `workers` is by default the number of cores,
     and 1 where times are measured. Tasks that fail are in `failed` and do not stop the others.
     """
+    require("an experiment", "joblib", "matplotlib", "pyarrow")
     study = load_experiment(experiment) if isinstance(experiment, str) else experiment
     folder = Path(out) if out is not None else default_folder(study.name, quick=quick)
     if repeats is not None and repeats < 1:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.text_columns import as_text, tidied_ids
 from tiewise.errors import InputError, InputWarning
+from tiewise.optional import require
 from tiewise.randomness import RNGLike, as_seed
 from tiewise.text import first_line
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Rings = Sequence[NDArray[np.float64]]  # each (K, 2); the outer one first, then the holes
 
 POLYGONAL = ("Polygon", "MultiPolygon")
+LIBRARIES = ("geopandas", "pyogrio", "shapely")
 MAPS = (".shp", ".gpkg", ".geojson", ".json")
 
 
@@ -60,6 +62,7 @@ class Areas:
         `id`, `name` and `group` are columns; where they are not given, columns of those very
         names are taken, in any letter case. Invalid polygons are repaired and listed.
         """
+        require("a map", *LIBRARIES)
         if isinstance(source, str | Path):
             frame, where = _read_file(Path(source)), str(source)
         else:
@@ -88,6 +91,7 @@ class Areas:
         source: str = "the map",
     ) -> Areas:
         """Areas from coordinates: for each of them its polygons, each an outer ring and holes."""
+        require("a map", *LIBRARIES)
         import geopandas
         import shapely
 
@@ -107,6 +111,7 @@ class Areas:
         Coordinates are metres on the British grid, in the North Sea. The same seed gives the same
         county.
         """
+        require("a map", *LIBRARIES)
         import geopandas
         import shapely
 
@@ -217,6 +222,7 @@ class Areas:
 
 
 def _read_file(path: Path) -> GeoDataFrame:
+    require("a map", *LIBRARIES)
     import geopandas
     from pyogrio.errors import DataLayerError, DataSourceError
 

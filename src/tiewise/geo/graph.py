@@ -216,8 +216,8 @@ def _pairs(source: Any) -> tuple[list[Pair], Callable[[int], str]]:
     """Pairs of ids as text, and a function that names the place of each in a message."""
     if isinstance(source, str | Path):
         sheet = read_sheet(Path(source))
-        columns = _two_columns(sheet.table.column_names, str(source))
-        cells = [sheet.table.column(k).to_pylist() for k in columns]
+        columns = _two_columns(sheet.table.columns, str(source))
+        cells = [sheet.table[sheet.table.columns[k]].to_list() for k in columns]
         pairs = _texts(zip(*cells, strict=True))
         plain = plain_ids(item for pair in pairs for item in pair)
         tidied = [(plain[one], plain[two]) for one, two in pairs]

@@ -12,6 +12,7 @@ import numpy as np
 
 from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError, InputWarning
+from tiewise.optional import require
 from tiewise.text import first_line
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def known_frames(path: Path, areas: Areas) -> Iterator[GeoDataFrame]:
 
 
 def _layers(path: Path) -> list[str]:
+    require("a map", "geopandas", "pyogrio", "shapely")
     import geopandas
     from pyogrio.errors import DataSourceError
 

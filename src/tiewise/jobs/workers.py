@@ -22,6 +22,7 @@ from tiewise.engines.threads import one_blas_thread_for_good
 from tiewise.errors import InputError
 from tiewise.jobs.journal import TaskRecord
 from tiewise.jobs.versions import versions
+from tiewise.optional import require
 from tiewise.text import error_line
 
 TRIES = 2
@@ -224,12 +225,9 @@ def _to_record(outcome: _DaskOutcome, address: str, on_failure: OnFailure) -> Ta
 @contextmanager
 def _dask_client(address: str) -> Iterator[Any]:
     """A client of the Dask cluster at this address, once there is a worker."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError(
-            "dask= needs Dask, which is not installed: pip install 'tiewise[dask]'"
-        ) from None
+    require("dask=", "distributed")
+    from distributed import Client
+
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -8,6 +8,7 @@ from tiewise.errors import InputError
 from tiewise.jobs.folder import open_journal
 from tiewise.jobs.journal import Journal
 from tiewise.jobs.run import WorkerPool
+from tiewise.optional import require
 from tiewise.planning.design import StudyDesign
 from tiewise.planning.folder import KIND, check_plan_folder, write_plan
 from tiewise.planning.plan import Plan, plan_heading
@@ -37,6 +38,7 @@ def plan_study(
         raise InputError(f"reliability lies between 0 and 1, not at {reliability:g}")
     if not 0.001 <= precision <= 1:
         raise InputError(f"precision is a share between 0.001 and 1, not {precision:g}")
+    require("a plan", "joblib", *(() if out is None else ("matplotlib", "pyarrow")))
     seed, folder = as_seed(rng), None if out is None else Path(out)
     heading = plan_heading(design, reliability, precision, seed)
     if folder is None:

@@ -22,6 +22,7 @@ from unicodedata import category
 import pandas as pd
 
 from tiewise.geo.colours import EDGE, INK, MUTED
+from tiewise.optional import require
 from tiewise.posterior.phrases import item_labels
 from tiewise.text import one_line
 
@@ -69,6 +70,7 @@ def style() -> Iterator[None]:
     if _STYLED.get():
         yield
         return
+    require("a picture", "matplotlib")
     import matplotlib as mpl
 
     settings: dict[Any, Any] = {**mpl.rcParamsDefault, **STYLE}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiewise.errors import InputError, InputWarning
 from tiewise.folders import check_output_file
+from tiewise.optional import require
 from tiewise.posterior.results_folder import Results
 from tiewise.report.briefing_values import template_values
 from tiewise.text import one_line
@@ -126,6 +127,7 @@ def compiled(template: Path, inputs: Mapping[str, str]) -> bytes:
     Fonts are Typst's and Matplotlib's own, so that pages are the same everywhere; only a letter
     that none of them has is looked for among the fonts of this computer.
     """
+    require("a briefing", "typst", "matplotlib")
     import typst
 
     message = ""

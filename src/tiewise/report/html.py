@@ -24,6 +24,7 @@ from tiewise.criticism.verdict import PART_TITLES, results_verdict
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.folders import refuse_study
+from tiewise.optional import require
 from tiewise.plots import PLOT_FILES
 from tiewise.plots.canvas import save
 from tiewise.plots.checks import check_plot
@@ -33,6 +34,7 @@ from tiewise.posterior.scales.leaderboard import leaderboard_of
 from tiewise.posterior.scales.shown import shown_scores
 from tiewise.posterior.summaries import summarise
 from tiewise.progress import Progress, no_progress
+from tiewise.report import LIBRARIES
 from tiewise.report.answer import LONGEST_NAME
 from tiewise.report.item_rows import page_features
 from tiewise.report.pictures import MEDIA_TYPES, BegunPictures, EmbeddedPicture, begin_pictures
@@ -66,6 +68,7 @@ def write_report(
     Pictures are SVG files, with `png` PNG files as well; they may have been `begun` before.
     Everything is made before anything is put in its place: a run that fails leaves the old report.
     """
+    require("a report", *LIBRARIES)
     with (
         _moved_into(results.folder) as new,
         nullcontext(begun) if begun else begin_pictures(results, png=png) as begun,

@@ -23,6 +23,7 @@ from sqlalchemy.exc import (
 )
 
 from tiewise.errors import InputError
+from tiewise.optional import require
 from tiewise.study.access.database_faults import explain, refuse_foreign
 from tiewise.study.access.group_commit import GroupCommit
 from tiewise.study.access.private_files import make_database_private
@@ -198,6 +199,7 @@ def _connect(url: str) -> Engine:
             raise InputError(
                 "database= is no PostgreSQL address; write postgresql://user@host/name"
             )
+        require("PostgreSQL", "psycopg")
         try:
             # Whatever the server's default: who waited for a lock must see what was stored since.
             engine = create_engine(
@@ -208,10 +210,6 @@ def _connect(url: str) -> Engine:
             return hide_values(_checked(engine))
         except ArgumentError as error:
             raise InputError(f"database=: {error}; write postgresql://user@host/name") from None
-        except ModuleNotFoundError:
-            raise InputError(
-                "PostgreSQL needs a driver; install it with: pip install 'tiewise[postgres]'"
-            ) from None
     engine = hide_values(
         create_engine(url, connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True)
     )

@@ -116,7 +116,9 @@ def create_study(
         "noun": noun or ("area" if area_map is not None else "item"),
     }  # fmt: skip
     words = {key: json.dumps(value, ensure_ascii=False) for key, value in settings.items()}
-    text = resources.files("tiewise.study").joinpath("study.toml.template").read_text("utf-8")
+    text = (
+        resources.files("tiewise.study").joinpath("study.toml.template").read_text(encoding="utf-8")
+    )
     filled = Template(text).substitute(words, target=target, **asdict(limits))
     write_items(listed, place / "items.csv")
     if area_map is not None:

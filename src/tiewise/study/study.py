@@ -279,18 +279,18 @@ def read_items(path: Path) -> dict[str, Item]:
             f"{path} is not there; it lists what is compared (make it anew, or restore it)"
         )
     sheet = read_sheet(path)
-    headings = {heading.strip().lower(): heading for heading in sheet.table.column_names}
+    headings = {heading.strip().lower(): heading for heading in sheet.table.columns}
     key = next((headings[name] for name in ID_COLUMNS if name in headings), None)
     if "name" not in headings and key is None:
         raise InputError(f"{path} has neither a column item nor a column name; add one")
     cells = {
-        name: [as_text(value) for value in sheet.table.column(headings[name]).to_pylist()]
+        name: [as_text(value) for value in sheet.table[headings[name]].to_list()]
         for name in (*COLUMNS[1:], *filter(is_translation, headings))
         if name in headings
     }
-    rows = sheet.table.num_rows
+    rows = len(sheet.table)
     ids = (
-        [as_text(value) for value in sheet.table.column(key).to_pylist()]
+        [as_text(value) for value in sheet.table[key].to_list()]
         if key is not None
         else [str(k + 1) for k in range(rows)]
     )

@@ -24,11 +24,13 @@ from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
 from tiewise.model.term_options import TermOptions, join_waves
+from tiewise.optional import can_have
 from tiewise.plots import PLOT_FILES
 from tiewise.posterior.results_folder import KIND, Results, Wording, write_results_folder
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike
 from tiewise.ready_process import ReadyProcess
+from tiewise.report import LIBRARIES
 from tiewise.text import some_names
 from tiewise.workflows.draws_table import FORMATS, write_draws
 
@@ -77,6 +79,7 @@ def analyse(
     from tiewise.posterior.tree import attach_record, judgement_record
 
     check_output_folder(Path(out), KIND, force=force)
+    report = report and can_have("a report", *LIBRARIES)
     if robust and engine is not None and engine.kind != "exact":
         raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
     _check_anchors(wording or Wording(), link, model)

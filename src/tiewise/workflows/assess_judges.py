@@ -31,6 +31,7 @@ from tiewise.geo.item_context import ItemContext
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import ModelOptions, build_model
 from tiewise.model.term_options import TermOptions, join_waves
+from tiewise.optional import can_have
 from tiewise.posterior.judgement_record import JudgementRecord
 from tiewise.posterior.predictions import PosteriorDraws
 from tiewise.posterior.reliability import reliability
@@ -160,6 +161,7 @@ def _write(assessment: JudgeAssessment, out: Path, *, force: bool) -> None:
         write_csv(assessment.items, folder / "item-fit.csv")
         text = json.dumps(asdict(assessment.reliability), indent=2)
         (folder / "reliability.json").write_text(text + "\n", encoding="utf-8")
-        figure = judge_plot(assessment.judges)
-        for kind in ("svg", "png"):
-            save(figure, folder / f"judges.{kind}")
+        if can_have("a picture", "matplotlib"):
+            figure = judge_plot(assessment.judges)
+            for kind in ("svg", "png"):
+                save(figure, folder / f"judges.{kind}")

@@ -17,6 +17,7 @@ from tiewise.data.text_columns import as_text
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
+from tiewise.optional import require
 from tiewise.workflows.r_files import RMap, dense_matrix, read_rda
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def fetch(
     hashes: Mapping[str, str] = HASHES,
 ) -> Path:
     """Where `file` is on this machine, after fetching it if it was not; its hash is right."""
+    require("fetching a data set", "pooch", "requests", "rdata")
     import pooch
     from requests.exceptions import RequestException
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tiewise.data.text_columns import as_text
 from tiewise.geo.areas import Rings
+from tiewise.optional import require
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,6 +39,7 @@ class RMap(NamedTuple):
 
 def read_rda(path: Path) -> dict[str, Any]:
     """The objects of an R data file by name; maps come as `RMap`."""
+    require("an R file", "rdata")
     import rdata
 
     known = {**rdata.conversion.DEFAULT_CLASS_MAP, **_shape_readers()}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tiewise.errors import InputError
+from tiewise.optional import require
 
 SECRET, PUBLIC = "AGE-SECRET-KEY-1", "age1"
 MAGIC = b"age-encryption.org/"
@@ -172,10 +173,7 @@ def _identity(text: str) -> Any:
 
 
 def _age() -> Any:
-    try:
-        import pyrage
-    except ModuleNotFoundError:
-        raise InputError(
-            "encrypted backups need a library; install it with: pip install 'tiewise[backup]'"
-        ) from None
+    require("an encrypted backup", "pyrage")
+    import pyrage
+
     return pyrage

@@ -13,6 +13,8 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
+from tiewise.errors import InputError
+from tiewise.optional import EXTRAS, require
 from tiewise.study.media.faults import FileFault
 from tiewise.study.media.limits import FileLimits
 
@@ -68,6 +70,8 @@ class DecodingProcess:
         return answer["made"]
 
     def _started(self) -> subprocess.Popen[bytes]:
+        _refuse_without_limits()
+        require("a file as an item", *EXTRAS["media"])
         if self._process is None or self._process.poll() is not None:
             self._end()
             words = [sys.executable, "-m", "tiewise.study.media.decoder", str(self._limits.memory)]
@@ -111,3 +115,11 @@ class DecodingProcess:
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
+
+
+def _refuse_without_limits() -> None:
+    if sys.platform == "win32":
+        raise InputError(
+            "files that are items are decoded in a process whose memory is limited, which Windows "
+            "cannot do; make the study on Linux"
+        )

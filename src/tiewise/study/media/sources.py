@@ -72,7 +72,7 @@ def list_items(source: Path) -> ItemList:
 def _from_table(path: Path) -> ItemList:
     items = [_with_transcripts(item, path) for item in read_items(path).values()]
     known = {*COLUMNS, *ID_COLUMNS}
-    headings = {name: name.strip().lower() for name in read_sheet(path).table.column_names}
+    headings = {name: name.strip().lower() for name in read_sheet(path).table.columns}
     columns = tuple(
         name for name, tidy in headings.items() if tidy not in known and not is_translation(tidy)
     )

@@ -27,6 +27,8 @@ STARTUP_FAILURE = 3
 
 def run_workers(host: str, port: int, *, workers: int, behind_proxy: bool, log_format: str) -> None:
     """Answer requests until a signal says to stop."""
+    if sys.platform == "win32" and workers > 1:
+        raise InputError("several workers (workers=) need Linux or macOS; leave it out")
     import uvicorn
 
     from tiewise.web.serving.rolling_restart import READY_SECONDS, RollingSupervisor

@@ -1,0 +1,1 @@
+"""Help with the command itself: lists by journey and topic, shell completion, what is installed."""
