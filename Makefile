@@ -16,7 +16,7 @@ TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
 .PHONY: demo test test-slow test-all test-r r-tools lint audit types everyday tools format figures coverage clean bench \
   bench-quick bench-large bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes \
-  bench-install \
+  bench-install test-wheel test-pythons test-lowest \
   experiments prior-predictive fuzz
 
 # What a user of maps and of the site has; the developers' tools are not needed here.
@@ -88,6 +88,28 @@ r-tools:
 	      r-base-core r-cran-testthat r-cran-posterior r-cran-coda r-cran-sf r-cran-ncdf4 r-cran-knitr \
 	      r-cran-rmarkdown >/dev/null; \
 	  else echo "R is missing (sudo apt install r-base-core r-cran-testthat r-cran-posterior ...)"; exit 1; fi; }
+
+# Wheel and archive as they are released: built twice, checked, installed without the source, used.
+test-wheel: $(VENV)/.ready
+	$(BIN)/pytest -q tests/deploy/test_wheel.py
+
+# The everyday tests on other Pythons (PYTHONS="python3.12 python3.13"), each in an environment of its own.
+PYTHONS ?= python3.12 python3.13 python3.14
+test-pythons: tools
+	@for python in $(PYTHONS); do \
+	  command -v $$python >/dev/null || { echo "$$python: NOT RUN, it is not installed"; continue; }; \
+	  $(MAKE) --no-print-directory PYTHON=$$python VENV=$(VENV)-$$python everyday || exit 1; \
+	done
+
+# The everyday tests with the oldest libraries that pyproject.toml allows; those of the tests are new.
+test-lowest: $(VENV)/.ready tools
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)-lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct \
+	  --editable '.[all]' 'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100' 'polars>=1' 'duckdb>=1' \
+	  'statsmodels>=0.14.4'
+	$(ONE_BLAS_THREAD) $(VENV)-lowest/bin/python -m pytest -q -n $(TEST_PROCESSES) -m "not slow" \
+	  tests/data tests/geo tests/model tests/engines tests/posterior tests/criticism tests/plots
 
 # The tables and lists of docs/architecture.md, measured anew.
 figures: $(VENV)/.ready
