@@ -21,6 +21,8 @@ from support.site import edited, free_port, running
 from support.snapshots import add_snapshot, body, judge_row
 from tiewise.geo.areas import Areas
 from tiewise.study.create import create_study
+from tiewise.study.inviting.invitation_store import InvitationStore
+from tiewise.study.inviting.people import Invitee
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
@@ -155,10 +157,14 @@ def test_every_page_is_accessible_and_fits(watch, site, looks):
         consent="1",
     )
     site.researcher_store.exclude("bad", "clicked at random")
+    InvitationStore(site.store).add(
+        [Invitee("Ann of Ashby", "ann@ashby.example"), Invitee("عائشة")]
+    )
     page = watch(viewport=looks)
     share = site.researcher_store.make_token(TokenPurpose.SHARE, label="council")
     pages = (
-        "/watch", "/watch/items", "/watch/items?by=name", "/watch/items/0", "/watch/judges",
+        "/watch", "/watch/items", "/watch/items?by=name", "/watch/items?q=a", "/watch/items/0",
+        "/watch/judges", "/watch/judges?by=misfit", "/watch/judges/bad", "/watch/invite",
         "/watch/history",
         "/watch/run", "/watch/trail", "/watch/erase", "/watch/password", f"/shared/{share}",
         "/sign-in",
@@ -167,6 +173,11 @@ def test_every_page_is_accessible_and_fits(watch, site, looks):
         page.goto(site.url + path)
         assert violations(page) == [], path
         assert not is_wide(page), path
+    page.goto(f"{site.url}/watch/invite")
+    page.get_by_role("button", name="Links with QR codes").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("2 fresh links")
+    assert violations(page) == []
+    assert not is_wide(page)
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ log = logging.getLogger("tiewise")
 
 DRAWS, SEED = 1000, 1
 QUICK_DRAWS = 600
-"""Draws of a quick picture, from the Gaussian at the mode."""
+"""Draws of a quick picture: from the Gaussian at the mode, or of the sparse engine."""
 CHECKED_DRAWS, CHECKED = 100, 10_000
 """Draws and judgements that the verdict checks the model with."""
 POLL = 0.3
@@ -201,7 +201,8 @@ class LiveFit:
         return self.model
 
     def _draws(self, model: BradleyTerry, progress: Progress, *, quick: bool) -> tuple[Any, Draws]:
-        engine: Engine = Transport(draws=DRAWS, blocks=1, threads=1, start=self.warm_start)
+        number = QUICK_DRAWS if quick else DRAWS
+        engine: Engine = Transport(draws=number, blocks=1, threads=1, start=self.warm_start)
         dense = None if isinstance(self.warm_start, SparseCentre) else self.warm_start
         if quick and not prefers_sparse(model) and model.anchors is None:
             engine = Laplace(draws=QUICK_DRAWS, weighted=False, start=dense)

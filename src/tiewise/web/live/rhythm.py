@@ -28,7 +28,7 @@ class Rhythm:
         self._clock = clock
         self._full_seconds = float("inf") if items >= MANY_ITEMS else 0.0
         self._full_at = clock()
-        self._last_quick, self._judges_at = False, float("-inf")
+        self._last_quick, self._quick_seconds, self._judges_at = False, 0.0, float("-inf")
 
     def quick(self) -> bool:
         """Whether the next picture is a quick one."""
@@ -38,7 +38,7 @@ class Rhythm:
 
     def judges_due(self, *, quick: bool) -> bool:
         """Whether figures of judges are made with this picture."""
-        if quick and self._clock() < self._judges_at + JUDGES_EVERY:
+        if quick and self._clock() < self._judges_at + max(JUDGES_EVERY, 10 * self._quick_seconds):
             return False
         self._judges_at = self._clock()
         return True
@@ -46,7 +46,9 @@ class Rhythm:
     def made(self, seconds: float, *, quick: bool) -> None:
         """A picture was made, in so many seconds."""
         self._last_quick = quick
-        if not quick:
+        if quick:
+            self._quick_seconds = seconds
+        else:
             self._full_seconds, self._full_at = seconds, self._clock()
 
     def owes_full(self, idle_seconds: float) -> bool:
