@@ -151,6 +151,15 @@ def test_a_key_that_comes_twice_counts_once(app, study, ada):
     assert "1 of 6 entered" in ada.answer.text
 
 
+def test_an_answer_out_of_turn_takes_no_list(app, study, ada):
+    code = lists_of(study).codes["Bo"]
+    ada.get(f"/watch/sheets/{code}")
+    for place in ("1", "6", "99999"):
+        ada.post(f"/watch/sheets/{code}/answer", {"token": ada.token, "place": place, "key": "1"})
+    assert "0 of 6 entered" in ada.answer.text
+    assert list(study.store().judge_rows()) == []
+
+
 def test_codes_and_keys_that_are_none_are_refused(app, study, ada):
     ada.get("/watch/sheets")
     ada.send("/watch/sheets", code="2-ZZZ")

@@ -96,9 +96,9 @@ def enter_answer(store: JudgeStore, sheet: Sheet, place: int, answer: Answer, by
 
     So it is where somebody pressed a key twice, or two enter one sheet.
     """
-    judge = sheet.judge or _paper_judge(store, sheet.name)
-    if place >= len(sheet.pairs):
+    if place != len(sheet.answers) or place >= len(sheet.pairs):
         return False
+    judge = sheet.judge or _paper_judge(store, sheet.name)
     pair, at = sheet.pairs[place], now()
 
     def enter(connection: Connection) -> bool:
