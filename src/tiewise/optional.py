@@ -14,8 +14,8 @@ EXTRAS = {
     "data": ("pooch", "pyarrow", "rdata", "requests"),
     "plan": ("joblib", "pyarrow", "matplotlib"),
     "site": (
-        "alembic", "argon2", "httptools", "itsdangerous", "jinja2", "segno", "sqlalchemy",
-        "starlette", "uvicorn",
+        "alembic", "argon2", "httptools", "itsdangerous", "jinja2", "python_multipart", "segno",
+        "sqlalchemy", "starlette", "tomlkit", "uvicorn",
     ),
     "media": ("PIL", "latex2mathml", "markdown_it", "mdit_py_plugins", "nh3", "pypdfium2"),
     "postgres": ("psycopg",),
@@ -24,7 +24,12 @@ EXTRAS = {
     "gibbs": ("polyagamma",),
 }  # fmt: skip
 """The modules that an extra brings, of those that the code asks for."""
-LIBRARIES = {"PIL": "pillow", "argon2": "argon2-cffi", "markdown_it": "markdown-it-py"}
+LIBRARIES = {
+    "PIL": "pillow",
+    "argon2": "argon2-cffi",
+    "markdown_it": "markdown-it-py",
+    "python_multipart": "python-multipart",
+}
 """Libraries that are installed under another name than they are imported by."""
 
 

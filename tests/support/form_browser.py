@@ -51,7 +51,7 @@ class Reader(HTMLParser):
         self.tags: list[tuple[str, dict[str, str]]] = []
         self._open: list[Form] = []
         self._text: list[list[str]] = []
-        self._select = ""
+        self._select = self._area = self._in_area = ""
         self._late: list[tuple[str, dict[str, str]]] = []
         self.feed(page)
         for form, button in self._late:
@@ -68,6 +68,8 @@ class Reader(HTMLParser):
             ticked = attributes.get("type") not in ("checkbox", "radio") or "checked" in attributes
             if ticked and self._open:
                 self._open[-1].fields.append((attributes["name"], attributes.get("value", "on")))
+        elif tag == "textarea":
+            self._area, self._in_area = "", attributes["name"]
         elif tag == "select":
             self._select = attributes["name"]
         elif tag == "option" and "selected" in attributes:
@@ -84,6 +86,9 @@ class Reader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
             self._open.pop()
+        elif tag == "textarea":  # a newline at its beginning is no part of it
+            self._open[-1].fields.append((self._in_area, self._area.removeprefix("\n")))
+            self._in_area = ""
         elif tag in ("button", "a", "h1"):
             text = " ".join("".join(self._text.pop()).split())
             if tag == "h1":
@@ -92,6 +97,8 @@ class Reader(HTMLParser):
                 self.links.append((text, self._last.get("href", "")))
 
     def handle_data(self, data: str) -> None:
+        if self._in_area:
+            self._area += data
         for text in self._text:
             text.append(data)
 
@@ -148,8 +155,8 @@ class Visitor:
 
     def send(self, action: str, button: str = "", **filled: Any) -> Any:
         """Send the form that leads to `action`, filled in, with the button that has this value."""
-        form = next(one for one in self.page.forms if urlsplit(one.action).path == action)
-        assert form.method == "post"
+        there = [one for one in self.page.forms if urlsplit(one.action).path == action]
+        form = next(one for one in there if one.method == "post")
         data: dict[str, Any] = {}
         for name, value in form.fields:
             data.setdefault(name, []).append(value)

@@ -29,6 +29,7 @@ from tiewise.cli.help import completion, doctor
 from tiewise.cli.help.completion import complete_file_names
 from tiewise.cli.help.lists import GroupByJourney
 from tiewise.cli.inviting import invite
+from tiewise.cli.site import host
 from tiewise.errors import InputError, InputWarning
 from tiewise.optional import explain
 
@@ -149,7 +150,7 @@ def main() -> None:
 
 
 _GROUPS = (
-    demo, fit, data, study, invite, words, backups, researchers, plan, design, enter, sheets,
+    demo, host, fit, data, study, invite, words, backups, researchers, plan, design, enter, sheets,
     experiment, checks, doctor, completion,
 )  # fmt: skip
 for _group in _GROUPS:

@@ -29,7 +29,7 @@ from tiewise.study.access.group_commit import GroupCommit
 from tiewise.study.access.private_files import make_database_private
 from tiewise.study.access.quiet_errors import hide_values
 from tiewise.study.outage import FileIdentity
-from tiewise.study.schema import current_revision, migrate, newest_revision
+from tiewise.study.schema import OF_STUDIES, current_revision, migrate, newest_revision
 from tiewise.text import first_line, one_line
 
 BUSY_SECONDS = 10
@@ -71,6 +71,7 @@ def now() -> datetime:
 class Database:
     """The database of one study."""
 
+    migrations = OF_STUDIES
     _file: FileIdentity | None = None
     """The file of an open SQLite database: what is written to a deleted one is lost."""
 
@@ -102,14 +103,15 @@ class Database:
             revision = current_revision(connection)
             if revision is None:
                 refuse_foreign(connection, self._name)
-        if revision == newest_revision():
+        newest = newest_revision(self.migrations)
+        if revision == newest:
             return
-        if revision is not None and not revision.isdecimal():
+        if revision is not None and not self.migrations.is_one(revision):
             raise InputError(
                 f"{self._name} is that of another program (version {one_line(revision, 40)!r}); "
                 "move it away, or name another"
             )
-        if revision is not None and revision > newest_revision():
+        if revision is not None and revision > newest:
             raise InputError(
                 f"{self._name} was made by a newer version of "
                 "Tiewise; install that version, or restore a backup from before the upgrade"
@@ -118,7 +120,7 @@ class Database:
             before_migration(self.engine.url)
         with self.writing() as connection:
             take_time(connection)
-            migrate(connection)
+            migrate(connection, self.migrations)
 
     @property
     def _name(self) -> str:

@@ -43,7 +43,7 @@ from tiewise.study.toml.key_types import build
 from tiewise.study.toml.practice import unknown_practice
 from tiewise.study.words.item_columns import translation_faults, translation_notes
 from tiewise.study.words.languages import own_languages
-from tiewise.text import some_names
+from tiewise.text import quantity, some_names
 
 IMAGES = (".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
 
@@ -276,8 +276,20 @@ def check_study(folder: str | Path, url: str | None = None) -> list[str]:
             faults += damage(connection)
         if not faults:
             faults += [*study.changed_meaning(store), *_overdue_erasure(study, store)]
+            faults += answers_without_item(study, store)
         store.close()
     return faults
+
+
+def answers_without_item(study: Study, store: JudgeStore) -> Iterator[str]:
+    """Items that answers are about, and that the table of items does not have any more."""
+    gone = sorted(store.answered_items() - study.items.keys())
+    if gone:
+        yield (
+            f"items.csv: there are answers about {quantity(len(gone), 'item')} that it does not "
+            f"have ({some_names(gone, 3)}); put their rows back, with `retired` in a column shown "
+            "so that judges are not asked about them"
+        )
 
 
 def _overdue_erasure(study: Study, store: JudgeStore) -> Iterator[str]:

@@ -24,8 +24,10 @@ from tiewise.study.schema import (
     fit_settings,
     identifiers,
     invites,
+    judgements,
     judges,
     known_groups,
+    offers,
     signup_answers,
 )
 from tiewise.study.values import (
@@ -292,6 +294,18 @@ class JudgeStore(StoredRows):
         return JudgeProgress.from_counts((kind, bool(skip), number) for kind, skip, number in rows)
 
     # What the answers mean.
+
+    def answered_items(self) -> set[str]:
+        """The items that answers are about."""
+        sides = (offers.c.left, offers.c.right)
+        with self.reading() as connection:
+            return {
+                id_
+                for side in sides
+                for id_ in connection.scalars(
+                    select(side).join(judgements, judgements.c.offer == offers.c.id).distinct()
+                )
+            }
 
     def agreed_meaning(self, current: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """Keys whose meaning changed under answers already given: as it was, and as it is now.

@@ -15,8 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from tiewise.errors import InputError
 from tiewise.study.audit_log import latest_actions, log_action
-from tiewise.study.connection import digest, now
-from tiewise.study.judge_store import JudgeStore
+from tiewise.study.connection import Database, digest, now
 from tiewise.study.schema import (
     audit_log,
     devices,
@@ -40,7 +39,7 @@ EXCLUDE = "exclude judge"
 class ResearcherStore:
     """Researchers of a study: their accounts, sessions and tokens, and what they decided."""
 
-    def __init__(self, store: JudgeStore) -> None:
+    def __init__(self, store: Database) -> None:
         self._store = store
 
     # Researchers.

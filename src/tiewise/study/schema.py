@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Boolean,
@@ -329,19 +329,34 @@ def current_revision(connection: Connection) -> str | None:
     return revision
 
 
+class Migrations(NamedTuple):
+    """The migrations of one kind of database: their folder, and how their revisions begin."""
+
+    folder: Path
+    prefix: str = ""
+
+    def is_one(self, revision: str) -> bool:
+        """Whether a database of this revision is of this kind."""
+        return revision.startswith(self.prefix) and revision[len(self.prefix) :].isdecimal()
+
+
+OF_STUDIES = Migrations(MIGRATIONS)
+
+
 @cache
-def newest_revision() -> str:
+def newest_revision(migrations: Migrations = OF_STUDIES) -> str:
     """The newest revision that is known; files of migrations begin with theirs."""
-    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    files = (migrations.folder / "versions").glob(f"{migrations.prefix}[0-9]*.py")
+    return max(path.name.partition("_")[0] for path in files)
 
 
-def migrate(connection: Connection) -> None:
+def migrate(connection: Connection, migrations: Migrations = OF_STUDIES) -> None:
     """Run the migrations that this database does not have yet."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("script_location", str(migrations.folder))
     config.attributes["connection"] = connection
     if connection.dialect.name == "postgresql":  # whoever comes second has nothing left to do
         connection.execute(MIGRATION_LOCK)

@@ -51,6 +51,7 @@ from tiewise.text import one_line
 MOST_BYTES = 8 << 20
 LEAVE_STYLES = ("loud", "quiet", "none")
 FIELD_KINDS = ("text", "number", "choice")
+POLICY_NAMES = tuple(POLICIES)
 PRIORS = ("default", "paper")
 """Names of priors that go together: those of `tiewise fit --priors`."""
 ANCHORED = "anchored"

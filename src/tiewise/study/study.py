@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tiewise.geo.areas import Areas
     from tiewise.geo.map_features import MapFeatures
 
-COLUMNS = ("item", "name", "group", "description", "image", "file", "alt", "transcript")
+COLUMNS = ("item", "name", "group", "description", "image", "file", "alt", "transcript", "shown")
 ALWAYS_WRITTEN = 5
 """Columns of every table of items; the others are written where some item has them."""
 LAYERS = "layers.gpkg"
@@ -39,6 +39,8 @@ DESIGN = "design.csv"
 """The file of pairs that were chosen beforehand."""
 ID_COLUMNS = ("item", "id", "item_id")
 MIN_ITEMS = 2
+NOT_SHOWN = ("hidden", "retired")
+"""What the column `shown` says of items that judges are not asked about; else it is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Item:
     """What a picture shows, for those who do not see it."""
     transcript: str = ""
     """What is said in a recording."""
+    shown: str = ""
+    """`hidden` or `retired` where judges are not asked about it (any more); its answers count."""
     translations: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Texts in other languages by column, such as `name_fr`."""
 
@@ -118,6 +122,11 @@ class Study:
         groups = dict.fromkeys(item.group for item in self.items.values() if item.group)
         return tuple(groups) if len(groups) > 1 else ()
 
+    @cached_property
+    def asked_items(self) -> tuple[str, ...]:
+        """The items that judges are asked about."""
+        return tuple(item.id for item in self.items.values() if not item.shown)
+
     def group_names(self, language: str) -> dict[str, str]:
         """What each group is called in a language."""
         names = {item.group: item.in_language(language).group for item in self.items.values()}
@@ -177,9 +186,9 @@ class Study:
     def known_items(self, groups: Iterable[str]) -> tuple[str, ...]:
         """The items that a judge of these groups is asked about; all, where there are no groups."""
         if not self.groups:
-            return tuple(self.items)
+            return self.asked_items
         known = set(groups)
-        return tuple(item.id for item in self.items.values() if item.group in known)
+        return tuple(id_ for id_ in self.asked_items if self.items[id_].group in known)
 
     @property
     def scale(self) -> AnswerScale:
@@ -236,9 +245,9 @@ def next_offer(
     `state` is the state of the whole study, for policies that need it.
     """
     offer = store.open_offer(judge)
-    if offer is not None and {offer.left, offer.right} <= study.items.keys():
+    if offer is not None and {offer.left, offer.right} <= set(study.asked_items):
         return offer
-    if offer is not None:  # of an item that was taken out of the study
+    if offer is not None:  # of an item that is hidden, or was taken out of the study
         store.set_aside(judge)
     known = study.known_items(store.groups_of(judge))
     rules = study.settings.pairing
@@ -302,6 +311,11 @@ def read_items(path: Path) -> dict[str, Item]:
         rest = {name: column[k] for name, column in cells.items() if name in COLUMNS}
         translations = {name: cells[name][k] for name in cells.keys() - rest if cells[name][k]}
         named = {**rest, "name": rest.get("name") or id_}
+        if named.get("shown", "") not in ("", *NOT_SHOWN):
+            raise InputError(
+                f"{path}, {sheet.place(k)}: {named['shown']!r} stands in the column shown; write "
+                f"{' or '.join(NOT_SHOWN)}, or nothing for an item that judges are asked about"
+            )
         items[id_] = Item(id_, **named, translations=dict(sorted(translations.items())))
     if len(items) < MIN_ITEMS:
         raise InputError(f"{path} lists {len(items)} items; a comparison needs two")

@@ -151,6 +151,14 @@ class TokenPurpose(StrEnum):
     """For the interface for programs, with what judges wrote."""
 
 
+class Role(StrEnum):
+    """What somebody may do on a site of several studies; of a single study all are researchers."""
+
+    OWNER = "owner"
+    RESEARCHER = "researcher"
+    VIEWER = "viewer"
+
+
 class Researcher(NamedTuple):
     """Somebody who runs the study."""
 
@@ -160,6 +168,7 @@ class Researcher(NamedTuple):
     may_reset: bool = False
     """Whether they came with a one-time link of somebody else, who vouches for them: then they
     need not know the password that they replace."""
+    role: Role = Role.RESEARCHER
 
     @property
     def must_know_password(self) -> bool:

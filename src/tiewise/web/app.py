@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from tiewise.study.access.attempts import AttemptStore
@@ -41,7 +41,7 @@ from tiewise.web.judge.request import (
 )
 from tiewise.web.live.cache import SnapshotCache
 from tiewise.web.phase_cache import PhaseCache
-from tiewise.web.request import check_host
+from tiewise.web.request import Endpoint, check_host
 from tiewise.web.researcher import control, dashboard, downloads, erasure, judges, sign_in
 from tiewise.web.researcher.designs import sheets
 from tiewise.web.researcher.items.item_page import item_page
@@ -65,18 +65,28 @@ from tiewise.web.security import (
 from tiewise.web.serving.health import health_routes
 from tiewise.web.serving.memory import few_threads
 from tiewise.web.serving.outages import StopWhenGone, outage_page
-from tiewise.web.site import Site, Throttles
+from tiewise.web.site import AccountSite, Hosting, Site, Throttles
 
 if TYPE_CHECKING:
     from tiewise.web.live.supervisor import Supervisor
 
 PROBLEMS = {400, 403, 404, 405, 413, 415, 429, 500, 503}
+OF_ACCOUNTS = (
+    "/sign-in", "/sign-in/{secret}", "/watch/researchers", "/watch/researchers/remove",
+    "/watch/link", "/watch/password", "/watch/sign-out",
+)  # fmt: skip
 DETAILS = {"cookie", "token", "link", "site", "answer", "form", "unsure", "stopped"}
 
 
 def routes() -> list[Route]:
     """All routes."""
     return [*judge_routes(), *researcher_routes(), *operations.routes()]
+
+
+def _routes_of(site: Site) -> list[Route]:
+    if site.preview:
+        return judge_routes()
+    return routes() if site.hosting is None else without_accounts(routes(), site.accounts)
 
 
 def judge_routes() -> list[Route]:
@@ -133,21 +143,21 @@ def researcher_routes() -> list[Route]:
         Route("/watch/history", page(dashboard.history_page)),
         Route("/watch/history.json", page(dashboard.history_frames, for_script=True)),
         Route("/watch/questions", page(side_by_side.side_by_side_page)),
-        Route("/watch/comments", page(comments.comments_page)),
+        Route("/watch/comments", page(comments.comments_page, viewers=False)),
         Route("/watch/judges", page(judges.judges_page)),
         Route("/watch/judges/exclude", form(judges.exclude), methods=["POST"]),
         Route("/watch/judges/include", form(judges.include), methods=["POST"]),
-        Route("/watch/sheets", page(sheets.sheets_page)),
+        Route("/watch/sheets", page(sheets.sheets_page, viewers=False)),
         Route("/watch/sheets", form(sheets.open_sheet), methods=["POST"]),
-        Route("/watch/sheets/{code}", page(sheets.sheet_page)),
+        Route("/watch/sheets/{code}", page(sheets.sheet_page, viewers=False)),
         Route("/watch/sheets/{code}/answer", form(sheets.enter), methods=["POST"]),
         Route("/watch/sheets/{code}/undo", form(sheets.undo), methods=["POST"]),
         Route("/watch/judges/{judge}", page(one_judge.judge_page)),
-        Route("/watch/invite", page(invitations.invitations_page)),
+        Route("/watch/invite", page(invitations.invitations_page, viewers=False)),
         Route("/watch/invite/people", form(invitations.add_people, files=True), methods=["POST"]),
         Route("/watch/invite/links", form(invitations.make_links), methods=["POST"]),
         Route("/watch/invite/remove", form(invitations.remove_people), methods=["POST"]),
-        Route("/watch/run", page(control.control_page)),
+        Route("/watch/run", page(control.control_page, viewers=False)),
         Route("/watch/phase", form(control.set_phase), methods=["POST"]),
         Route("/watch/pairing", form(control.switch_pairing), methods=["POST"]),
         Route("/watch/researchers", form(control.add_researcher), methods=["POST"]),
@@ -158,13 +168,34 @@ def researcher_routes() -> list[Route]:
         Route("/watch/password", page(sign_in.password_page)),
         Route("/watch/password", form(sign_in.change_password), methods=["POST"]),
         Route("/watch/sign-out", form(sign_in.sign_out), methods=["POST"]),
-        Route("/watch/erase", page(erasure.erase_page)),
+        Route("/watch/erase", page(erasure.erase_page, viewers=False)),
         Route("/watch/erase", form(erasure.erase), methods=["POST"]),
-        Route("/watch/trail", page(control.audit_log_page)),
+        Route("/watch/trail", page(control.audit_log_page, viewers=False)),
         Route("/watch/papers", form(downloads.make_reports), methods=["POST"]),
-        Route("/watch/download/{name}", page(downloads.download)),
+        Route("/watch/download/{name}", page(downloads.download, viewers=False)),
         Route("/shared/{secret}", partner_page(dashboard.shared_page)),
     ]
+
+
+def without_accounts(routes: list[Route], accounts: AccountSite) -> list[Route]:
+    """Routes of a study among several, where people sign in on the site of them all."""
+
+    def elsewhere(path: str) -> Endpoint:
+        async def endpoint(_: Request) -> Response:
+            return RedirectResponse(accounts.url(path), 303)
+
+        return endpoint
+
+    kept = [route for route in routes if route.path not in OF_ACCOUNTS]
+    return [
+        *kept, Route("/sign-in", elsewhere("/sign-in")),
+        Route("/watch/password", elsewhere("/site/you")),
+    ]  # fmt: skip
+
+
+def throttles_of(limits: RateLimits) -> Throttles:
+    """Counters for the limits of a site."""
+    return Throttles(**{name: Throttle(getattr(limits, name)) for name in Throttles._fields})
 
 
 def make_app(
@@ -178,11 +209,14 @@ def make_app(
     hosts: Collection[str] = (),
     limits: RateLimits | None = None,
     live: bool = False,
+    hosting: Callable[[ResearcherStore], Hosting] | None = None,
+    preview: bool = False,
 ) -> Starlette:
     """The site of a study. `secret` signs cookies; `hosts` are names it answers to, () for any.
 
     `prefix` stands before every path where `public_url` does not say so; `live` keeps estimates up
-    to date while the site runs.
+    to date while the site runs. With `hosting`, researchers sign in elsewhere; a `preview` has the
+    pages of judges alone.
     """
     prefix = urlsplit(public_url).path.rstrip("/") or prefix
     limits = limits or RateLimits()
@@ -195,9 +229,7 @@ def make_app(
         phase_cache=PhaseCache(researcher_store),
         erasure_watch=ErasureWatch(store),
         cookies=SessionCookies(secret, https=https, path=prefix),
-        throttles=Throttles(
-            **{name: Throttle(getattr(limits, name)) for name in Throttles._fields}
-        ),
+        throttles=throttles_of(limits),
         attempts=AttemptStore(store, *limits.sign_ins, key=secret),
         devices=DeviceStore(store),
         assets=static_assets(),
@@ -207,9 +239,11 @@ def make_app(
         prefix=prefix,
         hosts=tuple(host.lower() for host in hosts),
         live=live,
+        hosting=hosting(researcher_store) if hosting else None,
+        preview=preview,
     )
     app = Starlette(
-        routes=routes(),
+        routes=_routes_of(site),
         middleware=[
             Middleware(SecurityHeaders),
             Middleware(GZipMiddleware, compresslevel=6),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from tiewise.errors import InputError
+from tiewise.hosting.site_folder import NAME
 from tiewise.web.rendering import render
 from tiewise.web.request import Endpoint
 from tiewise.web.security import SecurityHeaders
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("tiewise")
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,63}")
 RESERVED = ("health",)
 PLACEHOLDER = "{study}"
 

@@ -18,8 +18,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tiewise.web.rendering import render
-from tiewise.web.security import Session, Throttle, address, is_same_origin
-from tiewise.web.site import Site
+from tiewise.web.security import Session, SessionCookies, Throttle, address, is_same_origin
+from tiewise.web.site import AccountSite
 from tiewise.web.words.language import Language, language
 
 LARGEST_FORM = 256 * 1024
@@ -69,7 +69,7 @@ class SiteRequest(ABC):
     """One request; `JudgeRequest` and `ResearcherRequest` add who sent it."""
 
     http: Request
-    site: Site
+    site: AccountSite
     session: Session
     known: bool
     """Whether the browser sent this session; else it is a new one."""
@@ -80,6 +80,11 @@ class SiteRequest(ABC):
     def language(self) -> Language:
         """The language to answer in."""
         return language("en")
+
+    @property
+    def cookies(self) -> SessionCookies:
+        """Cookies and form tokens of whoever sent the request."""
+        return self.site.cookies
 
     @property
     def base_url(self) -> str:
@@ -110,7 +115,7 @@ class SiteRequest(ABC):
         tokens: list[str] = []
 
         def token() -> str:
-            tokens.append(self.site.cookies.form_token(self.session))
+            tokens.append(self.cookies.form_token(self.session))
             return tokens[-1]
 
         page = render(template, **self.context(), token=token, **values)
@@ -118,8 +123,7 @@ class SiteRequest(ABC):
 
     def context(self) -> dict[str, Any]:
         """The values that every template gets."""
-        site = self.site
-        return {"url": site.url, "asset": site.asset_url, "settings": site.study.settings}
+        return {"url": self.site.url, "asset": self.site.asset_url}
 
     @abstractmethod
     def write_session(self, response: Response) -> None:
@@ -228,21 +232,26 @@ def _parse_fields(body: bytes) -> Form:
 
 def check_form(request: SiteRequest, *, sign_up: bool = False) -> None:
     """Refuse forms of other sites, of browsers without our cookie, and too many of ours."""
+    check_origin(request, sign_up=sign_up)
+    if sign_up:
+        count_request(request.site.throttles.sign_ups, address(request.http))
+    count_request(request.site.throttles.posts, request.session.secret)
+
+
+def check_origin(request: SiteRequest, *, sign_up: bool = False) -> None:
+    """Refuse what does not come from a page of ours, however often that may be."""
     throttles, sender = request.site.throttles, address(request.http)
     if not is_same_origin(request.http.headers, request.site.public_url):
         count_request(throttles.strangers, sender)
         raise HTTPException(403, "site")
-    token, cookies, session = request.form.get("token"), request.site.cookies, request.session
+    token, cookies, session = request.form.get("token"), request.cookies, request.session
     ours = cookies.is_form_token(token, session)
     if not (request.known and (ours or (sign_up and cookies.is_sign_up_again(token, session)))):
         count_request(throttles.strangers, sender)
         raise HTTPException(403, "token" if request.known else "cookie")
-    if sign_up:
-        count_request(throttles.sign_ups, sender)
-    count_request(throttles.posts, request.session.secret)
 
 
-def check_host(http: Request, site: Site) -> None:
+def check_host(http: Request, site: AccountSite) -> None:
     """Refuse a request that was meant for another host name."""
     host = http.headers.get("host", "").rpartition(":")
     name = host[0] if host[2].isdigit() else "".join(host)

@@ -83,11 +83,11 @@ def serve(
         backups.export()
     if set_up_log(log_format, sign_in_link=sign_in_link):
         write_line = log.info
-    url, paths = _public(public_url), find_studies(folders)
+    url, paths = public_address(public_url), find_studies(folders)
     studies = {
         name: _open_study(path, study_database(name, database)) for name, path in paths.items()
     }
-    _check_port(host, port)
+    check_port(host, port)
     options = ServingOptions(
         http_limits or HttpLimits(), log_format=log_format, min_free_bytes=min_free_bytes
     )
@@ -132,6 +132,11 @@ def _sign_in_words(
 
 def app_from_environment() -> RequestObserver:
     """The site that `serve` started, in one of its workers."""
+    return observed_app(_site_from_environment)
+
+
+def observed_app(open_app: Callable[[], Starlette]) -> RequestObserver:
+    """A site in one of its workers, with what every worker needs."""
     from tiewise.web.serving.observer import RequestObserver
     from tiewise.web.serving.rolling_restart import expect_replacement
 
@@ -142,7 +147,7 @@ def app_from_environment() -> RequestObserver:
     MemoryRelease().start()
     expect_replacement()
     try:
-        site = _site_from_environment()
+        site = open_app()
     except InputError as error:
         if parent_process() is None:
             raise
@@ -185,9 +190,9 @@ def _open_named(
     paths: Mapping[str, str | Path], *, database: str | None, public_url: str, **options: Any
 ) -> Starlette:
     if "" in paths:
-        return _open(paths[""], database=database, public_url=public_url, **options)
+        return open_study_app(paths[""], database=database, public_url=public_url, **options)
     sites = {
-        name: _open(
+        name: open_study_app(
             path, database=study_database(name, database), prefix=f"/{name}",
             public_url=f"{public_url}/{name}" if public_url else "", **options,
         )
@@ -196,14 +201,19 @@ def _open_named(
     return combine(sites, prefix=urlsplit(public_url).path.rstrip("/"))
 
 
-def _open(
+def open_study_app(
     folder: str | Path, *, database: str | None, public_url: str, prefix: str = "", **options: Any
 ) -> Starlette:
+    """The site of one study; refused where answers would change their meaning."""
     from tiewise.web.app import make_app
 
     study = Study.open(folder)
     store = study.store(database)
-    _check_meaning(study, store)
+    try:
+        _check_meaning(study, store)
+    except InputError:
+        store.close()
+        raise
     host = urlsplit(public_url).hostname
     return make_app(
         study, store, secret=read_key(study.folder), public_url=public_url,
@@ -243,7 +253,8 @@ def read_key(folder: Path) -> str:
     return key
 
 
-def _check_port(host: str, port: int) -> None:
+def check_port(host: str, port: int) -> None:
+    """Refuse a port that cannot be listened on."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         socket.create_server((host, port), family=family).close()
@@ -253,7 +264,7 @@ def _check_port(host: str, port: int) -> None:
         ) from None
 
 
-def _public(url: str | None) -> str:
+def public_address(url: str | None) -> str:
     """An address without a slash at its end; refused where it is none."""
     if not url:
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from tiewise.study.study import Item, Study
 from tiewise.study.toml.about import logo_faults
 from tiewise.study.toml.pairing_policy import BALANCED, UNIFORM, PolicyCache
 from tiewise.study.toml.questions import QuestionSettings
-from tiewise.study.values import Phase
+from tiewise.study.values import Phase, Researcher
 from tiewise.web.assets import MEDIA_TYPES, Asset, ImageFile
 from tiewise.web.erasure_watch import ErasureWatch
 from tiewise.web.judge.maps.study_maps import StudyMaps
@@ -42,30 +42,57 @@ class Throttles(NamedTuple):
     programs: Throttle
 
 
-@dataclass(frozen=True)
-class Site:
-    """Everything that pages are made from."""
+@dataclass(frozen=True, kw_only=True)
+class AccountSite:
+    """What it takes to answer at all, and to let people sign in."""
 
-    study: Study
-    store: JudgeStore
     researcher_store: ResearcherStore
-    snapshot_cache: SnapshotCache
-    phase_cache: PhaseCache
-    erasure_watch: ErasureWatch
     cookies: SessionCookies
     throttles: Throttles
     attempts: AttemptStore
     """Attempts to sign in, of all workers."""
     devices: DeviceStore
     assets: Mapping[str, Asset]
-    images: Mapping[str, ImageFile]
-    maps: StudyMaps | None
     public_url: str
     """Where judges reach it, where that is known."""
     prefix: str
     """What stands before every path, where the site is not at the root of its host."""
     hosts: tuple[str, ...]
     """Host names it answers to; () for any."""
+
+    def url(self, path: str) -> str:
+        """The path of a page on its host."""
+        return self.prefix + path
+
+    def asset_url(self, name: str) -> str:
+        """The path of one of our own files; it changes when the file does."""
+        return self.url(f"/static/{name}?v={self.assets[name].digest}")
+
+
+class Hosting(NamedTuple):
+    """How a study is one of several of a site, where people sign in once for all of them."""
+
+    site: AccountSite
+    session: Callable[[str], Researcher | None]
+    """Whose session of the site this is, as a researcher of the study with a role; refused where
+    they may not see the study."""
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site(AccountSite):
+    """Everything that pages are made from."""
+
+    study: Study
+    store: JudgeStore
+    snapshot_cache: SnapshotCache
+    phase_cache: PhaseCache
+    erasure_watch: ErasureWatch
+    images: Mapping[str, ImageFile]
+    maps: StudyMaps | None
+    hosting: Hosting | None = None
+    preview: bool = False
+    """Whether this is a rehearsal: a database of its own, and nothing counts."""
     live: bool = False
     """Whether estimates are kept up to date while the site runs."""
     questions: tuple[QuestionSettings, ...] = ()
@@ -184,10 +211,13 @@ class Site:
         """Whether judges may judge; at most a second old."""
         return self.phase_cache.phase()
 
-    def url(self, path: str) -> str:
-        """The path of a page on its host."""
-        return self.prefix + path
+    @property
+    def accounts(self) -> AccountSite:
+        """Where researchers sign in: here, or where the study is one of several."""
+        return self if self.hosting is None else self.hosting.site
 
-    def asset_url(self, name: str) -> str:
-        """The path of one of our own files; it changes when the file does."""
-        return self.url(f"/static/{name}?v={self.assets[name].digest}")
+    def researcher(self, secret: str) -> Researcher | None:
+        """Whose session this is, if anybody's."""
+        if self.hosting is not None:
+            return self.hosting.session(secret)
+        return self.researcher_store.session(secret)

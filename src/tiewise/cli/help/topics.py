@@ -7,7 +7,7 @@ JOURNEYS = {
     "Plan a study": ("plan", "design", "sheets", "experiment"),
     "Make a study": ("new", "check", "words"),
     "Run a study": (
-        "serve", "phase", "invite", "invite-researcher", "api-token", "export", "import", "enter",
+        "host", "serve", "phase", "invite", "invite-researcher", "api-token", "export", "import", "enter",
         "exclude", "include",
     ),
     "Keep a study": ("backup-key", "backup", "restore", "upgrade"),

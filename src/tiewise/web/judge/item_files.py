@@ -42,8 +42,8 @@ def _takes_part(request: Request, site: Site) -> bool:
     judge = site.cookies.read_judge(request)
     if judge is not None and not judge.away and site.store.judge(judge.secret) is not None:
         return True
-    researcher = site.cookies.read_researcher(request)
-    return researcher is not None and site.researcher_store.session(researcher.secret) is not None
+    researcher = site.accounts.cookies.read_researcher(request)
+    return researcher is not None and site.researcher(researcher.secret) is not None
 
 
 def image(request: Request, site: Site) -> Response:

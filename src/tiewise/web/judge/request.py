@@ -32,6 +32,7 @@ NEXT_PAGE = "X-Next-Page"
 class JudgeRequest(SiteRequest):
     """A request of a judge, or of somebody who may become one."""
 
+    site: Site
     judge: Judge | None = None
 
     @classmethod
@@ -64,6 +65,8 @@ class JudgeRequest(SiteRequest):
         """The values that every template of judges gets."""
         chosen, settings = self.language, self.site.study.settings
         return super().context() | {
+            "settings": settings,
+            "preview": self.site.preview,
             "translate": chosen.translate,
             "study_text": lambda key: settings.word(key, chosen.code),
             "language": chosen,

@@ -70,7 +70,7 @@ def erase(request: ResearcherRequest) -> Response:
         minutes = quantity(ceil(wait / 60), "minute")
         return _page(request, TOO_MANY.format(minutes=minutes), "password", status=429)
     password = request.form.get("password")
-    if authenticate(site.researcher_store, me.name, password, known=True) is None:
+    if authenticate(site.accounts.researcher_store, me.name, password, known=True) is None:
         return _page(request, WRONG_PASSWORD, "password", status=403)
     schedule = backup_schedule()
     try:

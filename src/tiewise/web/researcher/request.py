@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from tiewise.study.study import Study
-from tiewise.study.values import Researcher, TokenPurpose
+from tiewise.study.values import Researcher, Role, TokenPurpose
 from tiewise.web.request import (
     Endpoint,
     SiteRequest,
@@ -24,7 +25,7 @@ from tiewise.web.request import (
     form_endpoint,
     page_endpoint,
 )
-from tiewise.web.security import SECRET, Session, address, new_secret
+from tiewise.web.security import SECRET, Session, SessionCookies, address, new_secret
 from tiewise.web.site import Site
 
 HOME = "/watch"
@@ -32,31 +33,78 @@ RESEARCHER_PATH = re.compile(r"/watch(/[a-z0-9]+)*(\?[a-z0-9=&_-]*)?")
 
 
 @dataclass(frozen=True)
-class ResearcherRequest(SiteRequest):
-    """A request of a researcher, of a partner, or of somebody who has yet to sign in."""
+class AccountRequest(SiteRequest):
+    """A request of somebody who has an account, or has yet to sign in."""
 
     researcher: Researcher | None = None
-
-    @classmethod
-    def read(cls, http: Request) -> ResearcherRequest:
-        """A request with the session of its browser, or a new one."""
-        site: Site = http.app.state.site
-        check_host(http, site)
-        session = site.cookies.read_researcher(http)
-        asked = site.asked(_question(http, site))
-        return cls(http, asked, session or Session(new_secret()), session is not None)
-
-    @property
-    def path(self) -> str:
-        """The path of this page within the study."""
-        scope = self.http.scope
-        return str(scope["path"]).removeprefix(scope.get("root_path", ""))
 
     @property
     def signed_in(self) -> Researcher:
         """The researcher, on pages that only researchers see."""
         assert self.researcher is not None
         return self.researcher
+
+    @property
+    @abstractmethod
+    def home(self) -> str:
+        """The page that somebody who has signed in sees first."""
+
+    @property
+    @abstractmethod
+    def password_path(self) -> str:
+        """The page on which they choose a password."""
+
+    @property
+    @abstractmethod
+    def done_path(self) -> str:
+        """The page that says what was done, by `done=`."""
+
+    @abstractmethod
+    def safe_path(self, path: str) -> str:
+        """A page of theirs to go on to; never one of another site."""
+
+    def context(self) -> dict[str, Any]:
+        """The values of templates that are shown before and after signing in."""
+        return super().context() | {
+            "researcher": self.researcher, "home": self.home, "done_path": self.done_path,
+            "password_path": self.password_path,
+        }  # fmt: skip
+
+    def write_session(self, response: Response) -> None:
+        """Set the cookie of a researcher's browser."""
+        self.cookies.write_researcher(self.session, self.http, response)
+
+
+@dataclass(frozen=True)
+class ResearcherRequest(AccountRequest):
+    """A request of a researcher, of a partner, or of somebody who has yet to sign in."""
+
+    site: Site
+    home, password_path, done_path = HOME, "/watch/password", "/watch/run"
+
+    @classmethod
+    def read(cls, http: Request) -> ResearcherRequest:
+        """A request with the session of its browser, or a new one."""
+        site: Site = http.app.state.site
+        check_host(http, site)
+        session = site.accounts.cookies.read_researcher(http)
+        asked = site.asked(_question(http, site))
+        return cls(http, asked, session or Session(new_secret()), session is not None)
+
+    def safe_path(self, path: str) -> str:
+        """A page of the study."""
+        return safe_path(path)
+
+    @property
+    def cookies(self) -> SessionCookies:
+        """Those of the site on which researchers sign in."""
+        return self.site.accounts.cookies
+
+    @property
+    def path(self) -> str:
+        """The path of this page within the study."""
+        scope = self.http.scope
+        return str(scope["path"]).removeprefix(scope.get("root_path", ""))
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """A page that says in which phase the study is."""
@@ -72,8 +120,10 @@ class ResearcherRequest(SiteRequest):
     def context(self) -> dict[str, Any]:
         """The values that every template of researchers gets."""
         return super().context() | {
-            "study": self.site.study, "researcher": self.researcher, "path": self.path,
-            "url": self.url, "questions": self.whole_study.settings.questions,
+            "settings": self.site.study.settings, "base": "researcher/base.html",
+            "study": self.site.study, "path": self.path, "url": self.url,
+            "hosting": self.site.hosting, "hosted": False,
+            "questions": self.whole_study.settings.questions,
             "listed": self.whole_study.design is not None,
             "asks_why": self.site.study.settings.reasons.asked, "also": self._also,
         }  # fmt: skip
@@ -108,16 +158,10 @@ class ResearcherRequest(SiteRequest):
         """Send the browser to another page of the study, with the question looked at."""
         return self.redirect_outside(self.url(path))
 
-    def write_session(self, response: Response) -> None:
-        """Set the cookie of a researcher's browser."""
-        self.site.cookies.write_researcher(self.session, self.http, response)
-
     def identified(self) -> ResearcherRequest:
         """This request with the researcher who is signed in, if anybody is."""
         secret = self.session.secret
-        return replace(
-            self, researcher=self.site.researcher_store.session(secret) if self.known else None
-        )
+        return replace(self, researcher=self.site.researcher(secret) if self.known else None)
 
 
 def _question(http: Request, site: Site) -> str:
@@ -130,9 +174,15 @@ def _question(http: Request, site: Site) -> str:
 ResearcherPage = Callable[[ResearcherRequest], Response]
 
 
-def researcher_page(page: ResearcherPage, *, for_script: bool = False) -> Endpoint:
-    """A page for researchers; others are sent to sign in, and scripts get a 401."""
-    return page_endpoint(ResearcherRequest.read, partial(_answer, page, for_script=for_script))
+def researcher_page(
+    page: ResearcherPage, *, for_script: bool = False, viewers: bool = True
+) -> Endpoint:
+    """A page for researchers; others are sent to sign in, and scripts get a 401.
+
+    `viewers` is whether those may see it who have come only to look.
+    """
+    answer = partial(_answer, page, for_script=for_script, viewers=viewers)
+    return page_endpoint(ResearcherRequest.read, answer)
 
 
 def researcher_form(page: ResearcherPage, *, files: bool = False) -> Endpoint:
@@ -155,9 +205,13 @@ def partner_page(page: ResearcherPage) -> Endpoint:
     return page_endpoint(ResearcherRequest.read, partial(_answer_partner, page))
 
 
-def _answer(page: ResearcherPage, request: ResearcherRequest, *, for_script: bool) -> Response:
+def _answer(
+    page: ResearcherPage, request: ResearcherRequest, *, for_script: bool, viewers: bool
+) -> Response:
     request = request.identified()
     if request.researcher is not None:
+        if not viewers:
+            _refuse_viewers(request)
         return page(request)
     if for_script:
         return JSONResponse({"error": "sign in first"}, 401)
@@ -170,11 +224,19 @@ def _answer_form(page: ResearcherPage, request: ResearcherRequest) -> Response:
     if request.researcher is None:
         return _sign_in_first(request, HOME)
     check_form(request)
+    _refuse_viewers(request)
     return page(request)
 
 
+def _refuse_viewers(request: ResearcherRequest) -> None:
+    if request.signed_in.role == Role.VIEWER:
+        raise HTTPException(403, "role")
+
+
 def _sign_in_first(request: ResearcherRequest, path: str) -> Response:
-    url = request.site.url(f"/sign-in?next={quote(path, safe='')}")
+    accounts = request.site.accounts
+    here = request.site.url("").removeprefix(accounts.url(""))
+    url = accounts.url(f"/sign-in?next={quote(here + path, safe='')}")
     return RedirectResponse(url, 303)
 
 

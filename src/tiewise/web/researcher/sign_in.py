@@ -13,7 +13,7 @@ from tiewise.study.values import Researcher, TokenPurpose
 from tiewise.text import quantity
 from tiewise.web.request import count_request
 from tiewise.web.researcher.passwords import SHORTEST, authenticate, password_fault, set_password
-from tiewise.web.researcher.request import HOME, ResearcherRequest, safe_path
+from tiewise.web.researcher.request import AccountRequest
 from tiewise.web.security import SECRET, address, new_secret
 
 WRONG_PASSWORD = (
@@ -31,17 +31,17 @@ WRONG_CURRENT = (
 TOO_MANY_CURRENT = "Too many passwords were tried. Wait {minutes} and try again."
 
 
-def sign_in_page(request: ResearcherRequest) -> Response:
+def sign_in_page(request: AccountRequest) -> Response:
     """The form for name and password; somebody who is signed in goes on."""
-    path = safe_path(request.query("next"))
+    path = request.safe_path(request.query("next"))
     if request.known and request.site.researcher_store.session(request.session.secret):
         return request.redirect(path)
     return request.show("researcher/sign_in.html", next=path, name="", fault="")
 
 
-def sign_in(request: ResearcherRequest) -> Response:
+def sign_in(request: AccountRequest) -> Response:
     """Begin a session; whatever is wrong, the answer is the same."""
-    name, path = clean_line(request.form.get("name")), safe_path(request.form.get("next"))
+    name, path = clean_line(request.form.get("name")), request.safe_path(request.form.get("next"))
     device, password = _known_device(request, name), request.form.get("password")
     wait = request.site.attempts.seconds_to_wait(*_senders(request, name, device))
     if wait:
@@ -60,13 +60,13 @@ def sign_in(request: ResearcherRequest) -> Response:
     return _signed_in(request, researcher, path)
 
 
-def _known_device(request: ResearcherRequest, name: str) -> str | None:
+def _known_device(request: AccountRequest, name: str) -> str | None:
     """The secret of the device, where the researcher of this name has signed in on it before."""
     device = request.site.cookies.read_device(request.http)
     return device if device is not None and request.site.devices.knows(device, name) else None
 
 
-def _senders(request: ResearcherRequest, name: str, device: str | None) -> tuple[str, ...]:
+def _senders(request: AccountRequest, name: str, device: str | None) -> tuple[str, ...]:
     """Whose attempts are counted: those of a device that is known, or of an address and a name.
 
     So strangers who try passwords for a name hold back strangers, and nobody who was here before.
@@ -80,7 +80,7 @@ def _minutes(seconds: int) -> str:
     return quantity(ceil(seconds / 60), "minute")
 
 
-def _signed_in(request: ResearcherRequest, researcher: Researcher, path: str) -> Response:
+def _signed_in(request: AccountRequest, researcher: Researcher, path: str) -> Response:
     # A new secret: one that a browser had before might be known to somebody else.
     secret = request.site.researcher_store.sign_in(researcher)
     cookies, devices = request.site.cookies, request.site.devices
@@ -93,21 +93,23 @@ def _signed_in(request: ResearcherRequest, researcher: Researcher, path: str) ->
 # One-time links.
 
 
-def open_link(request: ResearcherRequest) -> Response:
+def open_link(request: AccountRequest) -> Response:
     """A button that uses up the link, as programs that scan mail follow links."""
     _checked_secret(request)
     return request.show("researcher/one_time_link.html", secret=request.http.path_params["secret"])
 
 
-def use_link(request: ResearcherRequest) -> Response:
+def use_link(request: AccountRequest) -> Response:
     """Sign in with a one-time link, and go on to choosing a password where there is none."""
     researcher = request.site.researcher_store.use_sign_in_token(_checked_secret(request))
     if researcher is None:  # used in the same moment
         raise HTTPException(404, "link")
-    return _signed_in(request, researcher, HOME if researcher.has_password else "/watch/password")
+    return _signed_in(
+        request, researcher, request.home if researcher.has_password else request.password_path
+    )
 
 
-def _checked_secret(request: ResearcherRequest) -> str:
+def _checked_secret(request: AccountRequest) -> str:
     secret = str(request.http.path_params["secret"])
     store = request.site.researcher_store
     if SECRET.fullmatch(secret) and store.is_valid_token(secret, TokenPurpose.SIGN_IN):
@@ -116,7 +118,7 @@ def _checked_secret(request: ResearcherRequest) -> str:
     raise HTTPException(404, "link")
 
 
-def new_device_link(request: ResearcherRequest) -> Response:
+def new_device_link(request: AccountRequest) -> Response:
     """A one-time link for oneself, for another device."""
     me = request.signed_in
     secret = request.site.researcher_store.make_token(TokenPurpose.SIGN_IN, researcher=me, by=me)
@@ -125,9 +127,7 @@ def new_device_link(request: ResearcherRequest) -> Response:
     )
 
 
-def one_time_link_page(
-    request: ResearcherRequest, secret: str, title: str, advice: str
-) -> Response:
+def one_time_link_page(request: AccountRequest, secret: str, title: str, advice: str) -> Response:
     """A one-time link, shown once."""
     return request.show(
         "researcher/new_link.html", title=title, label="Link",
@@ -139,20 +139,20 @@ def one_time_link_page(
 # For researchers who are signed in.
 
 
-def password_page(request: ResearcherRequest) -> Response:
+def password_page(request: AccountRequest) -> Response:
     """The form for a new password."""
     return _password_form(request)
 
 
 def _password_form(
-    request: ResearcherRequest, fault: str = "", field: str = "", status: int = 200
+    request: AccountRequest, fault: str = "", field: str = "", status: int = 200
 ) -> Response:
     return request.show(
         "researcher/password.html", status=status, fault=fault, field=field, shortest=SHORTEST
     )
 
 
-def change_password(request: ResearcherRequest) -> Response:
+def change_password(request: AccountRequest) -> Response:
     """Set a new password, and end the other sessions and devices of this researcher."""
     new, again, me = request.form.get("password"), request.form.get("again"), request.signed_in
     fault = password_fault(new, again, me.name)
@@ -169,10 +169,10 @@ def change_password(request: ResearcherRequest) -> Response:
     set_password(request.site.researcher_store, me, new)
     request.site.researcher_store.sign_out_others(me, request.session.secret)
     request.site.devices.forget_others(me, request.site.cookies.read_device(request.http))
-    return request.redirect("/watch/run?done=password")
+    return request.redirect(f"{request.done_path}?done=password")
 
 
-def sign_out(request: ResearcherRequest) -> Response:
+def sign_out(request: AccountRequest) -> Response:
     """End this session."""
     request.site.researcher_store.sign_out(request.session.secret)
     return request.with_session(secret=new_secret()).redirect("/sign-in")

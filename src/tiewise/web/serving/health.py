@@ -61,7 +61,7 @@ class HealthMonitor:
 
     def __init__(self, store: JudgeStore, folder: Path, *, live: bool, min_free_bytes: int) -> None:
         self._snapshots, self._folder, self._live = SnapshotStore(store), folder, live
-        self._min_free_bytes, self._started = min_free_bytes, now()
+        self._min_free_bytes, self.started = min_free_bytes, now()
         self._lock = Lock()
         self._running: Future[Health] | None = None
         self._begun, self._unfinished = -FRESH_SECONDS, 0
@@ -118,7 +118,7 @@ class HealthMonitor:
 
     def _worker(self) -> HealthCheck:
         try:
-            age = worker_age(self._snapshots, self._started)
+            age = worker_age(self._snapshots, self.started)
         except Exception as error:
             return HealthCheck(False, {"error": type(error).__name__})
         return HealthCheck(age <= WORKER_SECONDS, {"age_seconds": round(age, 1)})

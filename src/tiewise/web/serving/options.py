@@ -19,8 +19,11 @@ class UploadLimit(NamedTuple):
     seconds: float
 
 
-UPLOADS: tuple[UploadLimit, ...] = ()
-"""Pages that take files have a line each here; so far none does."""
+UPLOADS = (
+    UploadLimit("/chunk", 8 * 1024 * 1024, 120),
+    UploadLimit("/files", 8 * 1024 * 1024 * 1024, 4 * 3600),
+)
+"""Pages that take files: part by part, and from browsers without scripts whole."""
 
 
 class BodyLimit(NamedTuple):

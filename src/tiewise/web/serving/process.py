@@ -25,7 +25,9 @@ STARTUP_FAILURE = 3
 """What uvicorn ends with where the site could not be started."""
 
 
-def run_workers(host: str, port: int, *, workers: int, behind_proxy: bool, log_format: str) -> None:
+def run_workers(
+    host: str, port: int, *, workers: int, behind_proxy: bool, log_format: str, app: str = APP
+) -> None:
     """Answer requests until a signal says to stop."""
     if sys.platform == "win32" and workers > 1:
         raise InputError("several workers (workers=) need Linux or macOS; leave it out")
@@ -34,7 +36,7 @@ def run_workers(host: str, port: int, *, workers: int, behind_proxy: bool, log_f
     from tiewise.web.serving.rolling_restart import READY_SECONDS, RollingSupervisor
 
     config = uvicorn.Config(
-        APP, factory=True, host=host, port=port, http=PROTOCOL, ws="none", workers=workers,
+        app, factory=True, host=host, port=port, http=PROTOCOL, ws="none", workers=workers,
         proxy_headers=behind_proxy, log_config=logging_config(log_format), access_log=False,
         log_level="warning", server_header=False, timeout_graceful_shutdown=STOP_SECONDS,
         timeout_worker_healthcheck=READY_SECONDS, lifespan="on",

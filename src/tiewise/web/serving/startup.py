@@ -75,17 +75,18 @@ def startup_lines(
         lines.insert(2, sign_in)
     if study.settings.judges.invited_only:
         lines.insert(2, f"They need a code: tiewise invite {study.folder} --count 20")
-    if (
-        url.startswith("http:")
-        and not (behind_proxy and not public_url)
-        and _is_reachable(host, url)
-    ):
-        lines.append(
-            f"{NOTE} this is plain http, so answers and personal links travel where others on the "
-            "way can read them. Put a proxy with https before it (docs/study.md), or listen on "
-            "localhost."
-        )
-    return lines
+    return [*lines, *plain_http(host, url, behind_proxy=behind_proxy and not public_url)]
+
+
+def plain_http(host: str, url: str, *, behind_proxy: bool) -> list[str]:
+    """A note where what is sent can be read on the way; `behind_proxy`, somebody else knows."""
+    if not url.startswith("http:") or behind_proxy or not _is_reachable(host, url):
+        return []
+    return [
+        f"{NOTE} this is plain http, so answers and personal links travel where others on the "
+        "way can read them. Put a proxy with https before it (docs/study.md), or listen on "
+        "localhost."
+    ]
 
 
 def shared_last(lines: Sequence[str]) -> list[str]:

@@ -1,0 +1,1 @@
+"""The command that runs a site of several studies."""

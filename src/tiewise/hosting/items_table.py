@@ -1,0 +1,139 @@
+"""The table of a study's items changed row by row: items added, hidden, retired, shown again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+from tiewise.data.spreadsheet_cells import defuse, restore
+from tiewise.errors import InputError
+from tiewise.hosting.drafts import write_whole
+from tiewise.hosting.settings_file import ChangedMeanwhile, file_lock, read_text, version_of
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.study import ID_COLUMNS, MIN_ITEMS, NOT_SHOWN, Study
+from tiewise.study.values import Phase
+
+FILE = "items.csv"
+LONGEST = {"item": 64, "name": 200, "group": 100, "description": 5000}
+MEANWHILE = (
+    "somebody else has changed the items since you opened them; nothing of yours was kept. They "
+    "are shown below as they are now"
+)
+
+
+def items_version(study: Path) -> str:
+    """A digest of the table, by which it is known whether somebody has changed it."""
+    return version_of(read_text(study, FILE))
+
+
+def set_shown(study: Path, item: str, shown: str, *, version: str) -> None:
+    """Hide or retire an item, or have judges asked about it again; its answers stay."""
+    if shown not in ("", *NOT_SHOWN):
+        raise InputError(f"{shown!r} is neither {' nor '.join(NOT_SHOWN)}")
+    with file_lock(study):
+        table = _Table.read(study, version)
+        row = table.row(item)
+        table.add_column("shown")
+        row["shown"] = shown
+        table.write(study)
+
+
+def add_item(study: Path, values: Mapping[str, str], *, version: str) -> str:
+    """Add an item at the end of the table; its id."""
+    with file_lock(study):
+        known = Study.open(study)
+        if (study / "areas.gpkg").exists():
+            raise InputError("the items of this study are the areas of its map; make a new study")
+        if any(item.file for item in known.items.values()):
+            raise InputError(
+                "the items of this study have files, which are taken in when it is made; make a "
+                "new study with all of them"
+            )
+        tidy = {key: values.get(key, "").strip()[:most] for key, most in LONGEST.items()}
+        table = _Table.read(study, version)
+        if not tidy["name"]:
+            raise InputError("the item needs a name")
+        if known.groups and tidy["group"] not in known.groups:
+            raise InputError(f"choose a group: {', '.join(known.groups)}")
+        id_ = tidy["item"] or _free_id(set(known.items))
+        if id_ in known.items:
+            raise InputError(f"there is an item {id_!r} already; give this one another id")
+        table.append(id_, tidy)
+        table.write(study)
+    return id_
+
+
+def remove_item(study: Path, store: JudgeStore, item: str, *, version: str) -> None:
+    """Take out an item that nobody was asked about yet; one with answers is never deleted."""
+    with file_lock(study):
+        table = _Table.read(study, version)
+        row = table.row(item)
+        if ResearcherStore(store).phase() == Phase.OPEN:
+            raise InputError("judges may be answering now; pause the study first, or hide the item")
+        if item in store.answered_items():
+            raise InputError("there are answers about this item; retire it, and they stay")
+        table.rows.remove(row)
+        table.write(study)
+
+
+class _Table:
+    """The rows of the file as they stand there, with columns that we do not know."""
+
+    def __init__(self, columns: list[str], rows: list[dict[str, str]]) -> None:
+        self.columns, self.rows = columns, rows
+        named = {name.strip().lower(): name for name in columns}
+        self._by = named
+        self._key = next((named[name] for name in ID_COLUMNS if name in named), "")
+
+    @classmethod
+    def read(cls, study: Path, version: str) -> _Table:
+        text = read_text(study, FILE)
+        if version_of(text) != version:
+            raise ChangedMeanwhile(MEANWHILE)
+        reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+        return cls(list(reader.fieldnames or ()), [dict(row) for row in reader])
+
+    def row(self, item: str) -> dict[str, str]:
+        """The row of an item."""
+        for number, row in enumerate(self.rows, 1):
+            if (restore(row[self._key].strip()) if self._key else str(number)) == item:
+                return row
+        raise InputError(f"there is no item {item!r} in this study")
+
+    def add_column(self, name: str) -> None:
+        """A column that the table may not have yet."""
+        if name not in self._by:
+            self.columns.append(name)
+            self._by[name] = name
+            for row in self.rows:
+                row[name] = ""
+
+    def append(self, id_: str, values: Mapping[str, str]) -> None:
+        """A row at the end."""
+        if not self._key:  # items are counted, and the new one is the next
+            raise InputError("the table has no column item; add one, and then items")
+        row = dict.fromkeys(self.columns, "")
+        for name in ("name", "group", "description"):
+            if values[name]:
+                self.add_column(name)
+                row[self._by[name]] = defuse(values[name])
+        row[self._key] = defuse(id_)
+        self.rows.append(row)
+
+    def write(self, study: Path) -> None:
+        """Write the file, unless the study could not go on with it."""
+        out = io.StringIO(newline="")
+        writer = csv.DictWriter(out, self.columns, lineterminator="\n", restval="")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        shown = [row for row in self.rows if not row.get(self._by.get("shown", ""))]
+        if len(shown) < MIN_ITEMS:
+            raise InputError("a comparison needs two items; show another one first")
+        write_whole(study / FILE, out.getvalue())
+
+
+def _free_id(taken: set[str]) -> str:
+    return next(id_ for number in range(len(taken) + 1, 10**9) if (id_ := str(number)) not in taken)

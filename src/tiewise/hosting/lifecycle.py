@@ -1,0 +1,161 @@
+"""A study of a site from copy to deletion; what is taken away is kept elsewhere first."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import func, select, text
+
+from tiewise.errors import InputError
+from tiewise.hosting.drafts import write_whole
+from tiewise.hosting.settings_file import with_values
+from tiewise.hosting.site_folder import SiteFolder
+from tiewise.study.audit_log import log_action
+from tiewise.study.connection import now
+from tiewise.study.export import export
+from tiewise.study.judge_store import JudgeStore
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.retention.erase import TABLES
+from tiewise.study.schema import current_values, judgements, meanings
+from tiewise.study.schema import metadata as study_tables
+from tiewise.study.study import Study
+from tiewise.study.values import Phase, Researcher
+
+CLONED = ("study.toml", "items.csv", "areas.gpkg", "layers.gpkg", "images", "media", "words")
+"""What another study is begun from: all but judges, answers, results and keys."""
+PILOTS = "pilots"
+KEPT_FILES = ("study.toml", "items.csv")
+
+
+def clone(site: SiteFolder, name: str, new: str, title: str, database: str | None) -> None:
+    """Another study like this one, without its judges and answers; it is paused."""
+    site.refuse_name(new)
+    work = Path(tempfile.mkdtemp(prefix=".clone-", dir=site.exports))
+    try:
+        made = work / new
+        made.mkdir()
+        for part in CLONED:
+            source = site.study(name) / part
+            if source.is_dir():
+                shutil.copytree(source, made / part)
+            elif source.is_file():
+                shutil.copy2(source, made / part)
+        settings = made / "study.toml"
+        write_whole(settings, with_values(settings.read_text("utf-8"), {"study.title": title}))
+        store = Study.open(made).store(database)
+        ResearcherStore(store).set_phase(Phase.PAUSED, why=f"copy of {name}")
+        store.close()
+        site.refuse_name(new)
+        made.rename(site.study(new))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def archive(site: SiteFolder, name: str, store: ResearcherStore) -> None:
+    """Take a study that is not open off the site; it can be brought back."""
+    if store.phase() == Phase.OPEN:
+        raise InputError("the study is open; pause or close it first")
+    if (site.archive / name).exists():
+        raise InputError(f"there is a study {name!r} in the archive already")
+    site.study(name).rename(site.archive / name)
+
+
+def bring_back(site: SiteFolder, name: str) -> None:
+    """Put a study of the archive on the site again."""
+    if name not in site.archived():
+        raise InputError(f"there is no study {name!r} in the archive")
+    if site.study(name).exists():
+        raise InputError(f"there is a study {name!r} on the site; rename that folder first")
+    (site.archive / name).rename(site.study(name))
+
+
+def delete(site: SiteFolder, name: str, store: JudgeStore) -> Path:
+    """Delete a closed study with its judges and answers; its export, which is made first."""
+    if ResearcherStore(store).phase() != Phase.CLOSED:
+        raise InputError("the study is not closed; close it first, so that no answer is lost")
+    folder = site.study(name)
+    kept = keep_export(Study.open(folder), store, site.exports)
+    gone = site.exports / f".deleted-{secrets.token_hex(6)}"
+    folder.rename(gone)
+    if store.engine.dialect.name != "sqlite":
+        _drop_tables(store)
+    store.close()
+    shutil.rmtree(gone, ignore_errors=True)
+    return kept
+
+
+def remove_leftovers(site: SiteFolder) -> None:
+    """Finish deletions and copies that were cut off."""
+    for path in (*site.exports.glob(".deleted-*"), *site.exports.glob(".clone-*")):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def exports(site: SiteFolder) -> list[Path]:
+    """What was kept of deleted studies, the latest first."""
+    return sorted(site.exports.glob("*.zip"), key=lambda path: -path.stat().st_mtime)
+
+
+def keep_export(study: Study, store: JudgeStore, folder: Path) -> Path:
+    """A zip file of all tables of a study, with its settings and items."""
+    moment = now().strftime("%Y-%m-%dT%H%M%SZ")
+    path = folder / f"{study.folder.resolve().name}-{moment}-{secrets.token_hex(2)}.zip"
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".clone-") as place:
+        files = export(study, store, Path(place) / "export", raw=True)
+        beside = Path(place) / "all.zip"
+        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive_file:
+            for file in files:
+                archive_file.write(file, file.name)
+            for name in KEPT_FILES:
+                archive_file.write(study.folder / name, f"study/{name}")
+        beside.chmod(0o600)
+        beside.replace(path)
+    return path
+
+
+def reset_pilot(study: Study, store: JudgeStore, *, by: Researcher | None = None) -> int:
+    """Begin anew with no judges and no answers; those of the pilot are set apart, in `pilots`.
+
+    How many judgements that was. Refused while the study is open, or where an answer comes in
+    the meantime.
+    """
+    if ResearcherStore(store).phase() == Phase.OPEN:
+        raise InputError("the study is open; pause it first, so that no answer is lost")
+    last = _last_judgement(store)
+    apart = study.folder / PILOTS
+    apart.mkdir(mode=0o700, exist_ok=True)
+    kept = keep_export(study, store, apart)
+    if store.engine.dialect.name == "sqlite":
+        _copy_database(study.folder / "study.db", kept.with_suffix(".db"))
+    with store.writing() as connection:
+        if (connection.scalar(select(func.max(judgements.c.id))) or 0) != last:
+            raise InputError("an answer came in the meantime; try again")
+        number = connection.scalar(select(func.count()).select_from(judgements)) or 0
+        for table in (*TABLES, meanings, current_values):
+            connection.execute(table.delete())
+        log_action(connection, by, "reset pilot", f"{number} judgements", f"kept in {kept.name}")
+    (apart / "last").write_text(kept.name, encoding="utf-8")  # the site opens the study anew
+    return int(number)
+
+
+def _last_judgement(store: JudgeStore) -> int:
+    with store.reading() as connection:
+        return int(connection.scalar(select(func.max(judgements.c.id))) or 0)
+
+
+def _copy_database(path: Path, to: Path) -> None:
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(to)) as target:
+        source.backup(target)
+    to.chmod(0o600)
+
+
+def _drop_tables(store: JudgeStore) -> None:
+    """Take our tables out of a database on a server."""
+    with store.writing() as connection:
+        study_tables.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))

@@ -1,0 +1,13 @@
+"""Runs migrations of a site's database on the connection that `migrate` hands over."""
+
+from alembic import context
+
+from tiewise.hosting.schema import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    render_as_batch=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,116 @@
+// Sends files part by part, and goes on where it was cut off. Without it a plain form sends them.
+"use strict";
+
+(() => {
+  const PART = 4 * 1024 * 1024;
+  const TRIES = 6;
+  const form = document.querySelector("[data-drop]");
+  const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+  // While the study is made: look again until there is another page.
+  const look = async () => {
+    const waiting = document.querySelector("[data-wait]");
+    if (!waiting) return;
+    await pause(1000);
+    try {
+      const answer = await fetch(location.href);
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const after = page.querySelector("[data-wait]");
+      if (!after) return location.reload();
+      waiting.replaceWith(document.adoptNode(after));
+    } catch {
+      // No connection: try again.
+    }
+    look();
+  };
+  look();
+  if (!form) return;
+
+  const input = form.querySelector("input[type=file]");
+  const list = form.querySelector("[data-sending]");
+  const token = form.querySelector("[name=token]").value;
+  form.querySelector("[data-plain]").hidden = true;
+  for (const node of form.querySelectorAll("[data-needs-script]")) node.hidden = false;
+
+  class Refused extends Error {}
+
+  const ask = async (url, options = {}) => {
+    const answer = await fetch(url, { ...options, headers: { "X-Form-Token": token } });
+    const body = await answer.json().catch(() => ({}));
+    if (body.fault) throw new Refused(body.fault);
+    if (answer.status === 401 || answer.status === 403) throw new Refused("Sign in again, then go on.");
+    if (!answer.ok && answer.status !== 409) throw new Error(String(answer.status));
+    return body.have;
+  };
+
+  const query = (name, size) => `?name=${encodeURIComponent(name)}&size=${size}`;
+
+  const send = async (file, name, show) => {
+    let failures = 0;
+    let have = null;
+    for (;;) {
+      try {
+        if (have === null) have = await ask(form.dataset.state + query(name, file.size));
+        show(have);
+        if (have >= file.size && file.size > 0) return;
+        const body = file.slice(have, have + PART);
+        const url = `${form.dataset.chunk}${query(name, file.size)}&offset=${have}`;
+        have = await ask(url, { method: "POST", body });
+        failures = 0;
+      } catch (error) {
+        if (error instanceof Refused || ++failures > TRIES) throw error;
+        have = null;
+        await pause(500 * 2 ** failures);
+      }
+    }
+  };
+
+  const row = (name) => {
+    const line = document.createElement("li");
+    const text = document.createElement("span");
+    const bar = document.createElement("progress");
+    text.textContent = name;
+    bar.max = 1;
+    bar.value = 0;
+    bar.setAttribute("aria-label", name);
+    line.append(text, bar);
+    list.append(line);
+    return {
+      show: (share) => { bar.value = share; },
+      done: () => line.remove(),
+      failed: (why) => {
+        bar.remove();
+        line.className = "failed";
+        text.textContent = `${name}: ${why}`;
+      },
+    };
+  };
+
+  const sendAll = async (files) => {
+    let failed = 0;
+    for (const file of files) {
+      const name = file.webkitRelativePath || file.name;
+      const line = row(name);
+      try {
+        await send(file, name, (have) => line.show(have / file.size));
+        line.done();
+      } catch (error) {
+        failed += 1;
+        line.failed(error instanceof Refused ? error.message : "The connection broke. Choose it again to go on.");
+      }
+    }
+    if (!failed) location.reload();
+  };
+
+  input.addEventListener("change", () => sendAll([...input.files]));
+  form.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    form.classList.add("over");
+  });
+  form.addEventListener("dragleave", () => form.classList.remove("over"));
+  form.addEventListener("drop", (event) => {
+    event.preventDefault();
+    form.classList.remove("over");
+    sendAll([...event.dataTransfer.files]);
+  });
+})();

@@ -1,0 +1,317 @@
+"""Setting up and running studies in the browser: settings, items, previews, copies, the archive."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.form_browser import Visitor
+from support.host_site import Member, opened, small_study
+from tiewise.study.create import check_study
+from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.study import Study
+from tiewise.study.values import Phase
+from tiewise.web.host.settings_form import setting_tables
+
+AT = "/site/studies/green"
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    study = small_study(tmp_path / "site", "green", "item,name\nx,a\ny,b\nz,c\n")
+    table = study.folder / "items.csv"
+    table.write_text("item,name,note\nx,a,1\ny,b,2\nz,c,3\n")  # a column of somebody else's
+    store = study.store()
+    ResearcherStore(store).set_phase(Phase.PAUSED)
+    store.close()
+    return tmp_path / "site"
+
+
+@pytest.fixture
+def app(home) -> Any:
+    return opened(home)
+
+
+@pytest.fixture
+def ada(app) -> Member:
+    return Member(app).come_in("Ada")
+
+
+def fresh(app: Any) -> None:
+    """Have the site look at the folders at once, and not within half a second."""
+    app.state.site.studies._checked.clear()
+
+
+def store(home: Path, name: str = "green") -> Any:
+    return Study.open(home / name).store()
+
+
+def set_phase(who: Member, phase: str) -> None:
+    who.get(AT)
+    who.send(f"{AT}/phase", phase)
+
+
+def judged(app: Any, home: Path, name: str = "green") -> Visitor:
+    """A judge who has answered one pair."""
+    researchers = ResearcherStore(store(home, name))
+    before = researchers.phase()
+    researchers.set_phase(Phase.OPEN)
+    app.state.site.studies.opened()[name].state.site.phase_cache.invalidate()
+    judge = Visitor(app)
+    judge.get(f"/{name}/begin")
+    consent = next(t["value"] for _, t in judge.page.tags if t.get("name") == "consent")
+    judge.send(f"/{name}/begin", consent=consent)
+    judge.send(f"/{name}/answer", "left")
+    researchers.set_phase(before)
+    app.state.site.studies.opened()[name].state.site.phase_cache.invalidate()
+    return judge
+
+
+def judgements(home: Path, name: str = "green") -> int:
+    return len(list(store(home, name).rows()))
+
+
+# Settings.
+
+
+def test_the_form_writes_what_a_person_would_have_written(ada, home, app):
+    path = home / "green" / "study.toml"
+    before = path.read_text()
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.target": "12", "about.contact": 'Ann "Q" Ö'})
+    assert "settings are saved" in ada.answer.text
+    changed = {
+        "target = 30                     #": "target = 12                     #",
+        'contact = ""                    #': 'contact = "Ann \\"Q\\" Ö"                    #',
+    }
+    for old, new in changed.items():
+        assert old in before
+        before = before.replace(old, new)
+    assert path.read_text() == before
+    fresh(app)
+    assert "Ö" in Visitor(app).get("/green/privacy").text
+    log = next(ResearcherStore(store(home)).audit_log())
+    assert (log["name"], log["about"]) == ("Ada", "study.target, about.contact")
+
+
+def test_the_form_sent_back_untouched_changes_nothing(ada, home):
+    path = home / "green" / "study.toml"
+    before = path.read_bytes()
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings")
+    assert "settings are saved" in ada.answer.text
+    assert path.read_bytes() == before
+
+
+def test_the_form_has_every_single_value_of_the_file(home):
+    """Those of the file of a new study, lists of tables apart."""
+    tables = tomllib.loads((home / "green" / "study.toml").read_text())
+    there = {one.key for table in setting_tables(Study.open(home / "green").settings)
+             for one in table.fields}  # fmt: skip
+    assert {f"{table}.{key}" for table, values in tables.items() for key in values} <= there
+
+
+def test_faults_are_told_and_nothing_is_saved_or_lost(ada, home):
+    path = home / "green" / "study.toml"
+    before = path.read_bytes()
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.target": "0", "study.title": "Kept <b>"})
+    assert ada.answer.status_code == 422
+    assert "study.target: 0; ask for one comparison or more" in ada.answer.text.lower()
+    assert 'value="Kept &lt;b&gt;"' in ada.answer.text
+    ada.send(f"{AT}/settings", **{"study.target": "many"})
+    assert "no whole number" in ada.answer.text
+    assert path.read_bytes() == before
+
+
+def test_the_second_of_two_owners_is_told(ada, app, home):
+    bob = Member(app).come_in("Bob")
+    for who in (ada, bob):
+        who.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.title": "Of Ada"})
+    bob.send(f"{AT}/settings", **{"study.title": "Of Bob"})
+    assert bob.answer.status_code == 422
+    assert "Somebody else has changed" in bob.answer.text
+    assert "Of Ada" in bob.answer.text
+    assert Study.open(home / "green").settings.study.title == "Of Ada"
+    ada.get(f"{AT}/file")
+    bob.get(f"{AT}/file")
+    ada.send(f"{AT}/file", text=(home / "green" / "study.toml").read_text() + "# Ada\n")
+    bob.send(f"{AT}/file", text=(home / "green" / "study.toml").read_text() + "# Bob\n")
+    assert "Somebody else has changed" in bob.answer.text
+    assert (home / "green" / "study.toml").read_text().endswith("# Ada\n")
+
+
+def test_what_answers_mean_is_not_changed_under_them(ada, app, home):
+    judged(app, home)
+    path = home / "green" / "study.toml"
+    before = path.read_bytes()
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.question": "Which is worse?"})
+    assert "answers were given to" in ada.answer.text
+    ada.get(f"{AT}/file")
+    ada.send(f"{AT}/file", text=path.read_text().replace("ties = true", "ties = false"))
+    assert "answers were given to" in ada.answer.text
+    assert path.read_bytes() == before
+
+
+def test_what_is_asked_changes_only_while_nobody_is_asked(ada, home):
+    set_phase(ada, "open")
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.question": "Which is worse?"})
+    assert "pause the study first" in ada.answer.text
+    set_phase(ada, "paused")
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.question": "Which is worse?"})
+    assert Study.open(home / "green").settings.study.question == "Which is worse?"
+
+
+# Items.
+
+
+def test_items_are_hidden_retired_and_shown_again(ada, app, home):
+    small = home / "green" / "items.csv"
+    ada.get(f"{AT}/items")
+    ada.send(f"{AT}/items/add", name="=d", item="w")
+    ada.send(f"{AT}/items", item="x", do="hidden")
+    assert Study.open(home / "green").items["w"].name == "=d"
+    assert Study.open(home / "green").asked_items == ("y", "z", "w")
+    assert "note" in small.read_text().splitlines()[0]  # a column of somebody else's
+    ada.send(f"{AT}/items", item="y", do="retired")
+    ada.send(f"{AT}/items", item="z", do="hidden")
+    assert "needs two items" in ada.answer.text
+    ada.get(f"{AT}/items")
+    ada.send(f"{AT}/items", item="x", do="shown")
+    assert Study.open(home / "green").asked_items == ("x", "z", "w")
+
+
+def test_nobody_is_asked_about_a_hidden_item(ada, app, home):
+    ada.get(f"{AT}/items")
+    ada.send(f"{AT}/items", item="x", do="hidden")
+    fresh(app)
+    judge = judged(app, home)
+    rows = list(store(home).rows())
+    assert {rows[0]["left"], rows[0]["right"]} == {"y", "z"}
+    assert judge.answer.status_code == 200
+
+
+def test_an_item_with_answers_is_never_deleted(ada, app, home):
+    judged(app, home)
+    (row,) = store(home).rows()
+    ada.get(f"{AT}/items")
+    ada.send(f"{AT}/items", item=row["left"], do="removed")
+    assert "retire it" in ada.answer.text
+    free = ({"x", "y", "z"} - {row["left"], row["right"]}).pop()
+    ada.send(f"{AT}/items/add", name="d", item="w")
+    ada.send(f"{AT}/items", item=free, do="removed")
+    assert free not in Study.open(home / "green").items
+
+
+def test_a_check_finds_answers_whose_item_is_missing(app, home):
+    judged(app, home)
+    (row,) = store(home).rows()
+    table = home / "green" / "items.csv"
+    rows = [line for line in table.read_text().splitlines() if not line.startswith(row["left"])]
+    assert check_study(home / "green") == []
+    table.write_text("\n".join(rows) + "\n")
+    (fault,) = check_study(home / "green")
+    assert f"answers about 1 item that it does not have ({row['left']!r})" in fault
+
+
+# Previews.
+
+
+def test_a_preview_is_the_real_thing_and_counts_nowhere(ada, app, home):
+    ada.get(AT)
+    ada.send(f"{AT}/preview", "open")
+    assert ada.path == "/site/preview/green/"
+    assert "Preview: nothing counts" in ada.answer.text
+    ada.get("/site/preview/green/begin")
+    consent = next(t["value"] for _, t in ada.page.tags if t.get("name") == "consent")
+    ada.send("/site/preview/green/begin", consent=consent)
+    ada.send("/site/preview/green/answer", "left")
+    assert ada.path == "/site/preview/green/pair"
+    assert judgements(home) == 0
+    ada.get(AT)
+    ada.send(f"{AT}/preview", "closed")
+    ada.get("/site/preview/green/begin")
+    assert not [t for _, t in ada.page.tags if t.get("name") == "consent"]
+    assert Visitor(app).get("/site/preview/green/").status_code == 404
+
+
+# From copy to deletion.
+
+
+def test_a_copy_has_no_judges_and_no_answers(ada, app, home):
+    judged(app, home)
+    ada.get(AT)
+    ada.send(f"{AT}/clone", name="second", title="The second")
+    assert ada.path == "/site/studies/second"
+    copy = Study.open(home / "second")
+    assert copy.settings.study.title == "The second"
+    assert (judgements(home, "second"), ResearcherStore(copy.store()).phase()) == (0, Phase.PAUSED)
+    ada.get(AT)
+    ada.send(f"{AT}/clone", name="../x", title="No")
+    assert ada.answer.status_code == 422
+
+
+def test_an_archived_study_comes_back_with_its_answers(ada, app, home):
+    judged(app, home)
+    set_phase(ada, "open")
+    ada.send(f"{AT}/archive")
+    assert "pause or close it first" in ada.answer.text
+    set_phase(ada, "closed")
+    ada.send(f"{AT}/archive")
+    fresh(app)
+    assert Visitor(app).get("/green/").status_code == 404
+    ada.get("/site/archive")
+    ada.send("/site/archive/back", name="green")
+    fresh(app)
+    assert Visitor(app).get("/green/").status_code == 200
+    assert judgements(home) == 1
+
+
+def test_a_deletion_is_confirmed_by_the_name_and_keeps_an_export(ada, app, home):
+    judged(app, home)
+    set_phase(ada, "closed")
+    ada.send(f"{AT}/delete", confirm="gren")
+    assert (ada.answer.status_code, judgements(home)) == (422, 1)
+    ada.send(f"{AT}/delete", confirm="green")
+    assert not (home / "green").exists()
+    (name,) = [path.name for path in (home / ".exports").iterdir()]
+    packed = ada.client.get(f"/site/archive/{name}")
+    with zipfile.ZipFile(BytesIO(packed.content)) as archive:
+        assert len(archive.read("comparisons.csv").splitlines()) == 2
+        assert "study/study.toml" in archive.namelist()
+    ada.get("/site/archive")
+    ada.send("/site/archive/remove", name=name)
+    assert list((home / ".exports").iterdir()) == []
+
+
+def test_only_a_closed_study_is_deleted(ada, home):
+    ada.get(AT)
+    ada.send(f"{AT}/delete", confirm="green")
+    assert "not closed" in ada.answer.text
+    assert (home / "green").exists()
+
+
+def test_a_pilot_is_set_apart_and_not_lost(ada, app, home):
+    judge = judged(app, home)
+    ada.get(AT)
+    ada.send(f"{AT}/pilot", confirm="green")
+    assert "begins anew" in ada.answer.text
+    assert (judgements(home), len(list(store(home).judge_rows()))) == (0, 0)
+    apart = {path.suffix: path for path in (home / "green" / "pilots").iterdir() if path.suffix}
+    with zipfile.ZipFile(apart[".zip"]) as archive:
+        assert len(archive.read("comparisons.csv").splitlines()) == 2
+    assert re.fullmatch(r"green-.*\.db", apart[".db"].name)
+    assert judge.get("/green/pair").status_code == 200  # sent back to the beginning
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.question": "Which is worse?"})
+    assert "settings are saved" in ada.answer.text
