@@ -135,9 +135,11 @@ def _answer_form(page: HostPage, role: Role, request: HostRequest) -> Response:
 
 
 def check_role(request: HostRequest, role: Role) -> None:
-    """Refuse somebody who may not do so much."""
+    """Refuse somebody who may not do so much, or may not see the study that the address names."""
     if RANK[request.theirs.role] < RANK[role]:
         raise HTTPException(403)
+    if "study" in request.http.path_params:
+        request.study_name()
 
 
 def sign_in_first(request: HostRequest, path: str) -> Response:
