@@ -86,8 +86,15 @@
     };
   };
 
+  // What is there now; what was typed below stays as it is.
+  const renew = async () => {
+    const answer = await fetch(location.href);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const after = page.querySelector("[data-listed]");
+    if (after) document.querySelector("[data-listed]").replaceWith(document.adoptNode(after));
+  };
+
   const sendAll = async (files) => {
-    let failed = 0;
     for (const file of files) {
       const name = file.webkitRelativePath || file.name;
       const line = row(name);
@@ -95,11 +102,11 @@
         await send(file, name, (have) => line.show(have / file.size));
         line.done();
       } catch (error) {
-        failed += 1;
         line.failed(error instanceof Refused ? error.message : "The connection broke. Choose it again to go on.");
       }
     }
-    if (!failed) location.reload();
+    await renew();
+    input.value = "";
   };
 
   input.addEventListener("change", () => sendAll([...input.files]));
