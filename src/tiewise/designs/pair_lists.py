@@ -134,7 +134,7 @@ def _check_letters(name: str, pairs: tuple[ListedPair, ...]) -> str:
 def read_pair_lists(path: Path) -> PairLists:
     """The lists of a table of pairs; the first thing that is wrong with it is refused."""
     sheet = read_sheet(path)
-    headings = {name.strip().lower(): name for name in sheet.table.column_names}
+    headings = {name.strip().lower(): name for name in sheet.table.columns}
     missing = [name for name in ("judge", "left", "right") if name not in headings]
     if missing:
         raise InputError(
@@ -142,12 +142,12 @@ def read_pair_lists(path: Path) -> PairLists:
             "and perhaps position and kind"
         )
     cells = {
-        name: [as_text(cell) for cell in sheet.table.column(headings[name]).to_pylist()]
+        name: [as_text(cell) for cell in sheet.table[headings[name]].to_list()]
         for name in COLUMNS
         if name in headings
     }
     rows: dict[str, list[tuple[int, ListedPair]]] = {}
-    for row in range(sheet.table.num_rows):
+    for row in range(len(sheet.table)):
         at = f"{path}, {sheet.place(row)}"
         judge, place, pair = _row({name: column[row] for name, column in cells.items()}, at, row)
         rows.setdefault(judge, []).append((place, pair))

@@ -177,8 +177,8 @@ def _judges(source: str) -> tuple[tuple[str, ...], Mapping[str, tuple[str, ...]]
         return tuple(f"Judge {k + 1}" for k in range(int(source))), {}
     table = read_sheet(Path(source)).table
     columns = {
-        name.strip().lower(): [as_text(cell) for cell in table.column(name).to_pylist()]
-        for name in table.column_names
+        name.strip().lower(): [as_text(cell) for cell in table[name].to_list()]
+        for name in table.columns
     }
     if "judge" not in columns:
         raise InputError(f"{source} has no column judge; it lists judges, and perhaps groups")

@@ -7,8 +7,8 @@ JOURNEYS = {
     "Plan a study": ("plan", "design", "sheets", "experiment"),
     "Make a study": ("new", "check", "words"),
     "Run a study": (
-        "host", "serve", "phase", "invite", "invite-researcher", "api-token", "export", "import", "enter",
-        "exclude", "include",
+        "host", "serve", "phase", "invite", "invite-researcher", "api-token", "export", "import",
+        "enter", "exclude", "include",
     ),
     "Keep a study": ("backup-key", "backup", "restore", "upgrade"),
     "Data protection": ("judge-data", "withdraw", "erase"),

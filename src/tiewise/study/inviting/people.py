@@ -31,7 +31,7 @@ def read_invitees(path: str | Path) -> list[Invitee]:
     sheet = read_sheet(path)
     labels = _column(sheet, LABELS)
     if labels is None:
-        there = ", ".join(sheet.table.column_names) or "none"
+        there = ", ".join(sheet.table.columns) or "none"
         raise InputError(f"{path.name} has no column label or name (columns: {there}); add one")
     mails = _column(sheet, ADDRESSES) or [""] * len(labels)
     people = [
@@ -68,8 +68,8 @@ def checked(people: Sequence[Invitee], places: Sequence[str]) -> list[Invitee]:
 
 
 def _column(sheet: Sheet, names: Iterable[str]) -> list[str] | None:
-    headings = {heading.strip().lower(): heading for heading in sheet.table.column_names}
+    headings = {heading.strip().lower(): heading for heading in sheet.table.columns}
     heading = next((headings[name] for name in names if name in headings), None)
     if heading is None:
         return None
-    return [as_text(value) for value in sheet.table.column(heading).to_pylist()]
+    return [as_text(value) for value in sheet.table[heading].to_list()]
