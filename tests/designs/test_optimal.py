@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tiewise.designs.design import make_design
-from tiewise.designs.optimal import optimal_draft
-from tiewise.designs.posterior_variance import PosteriorVariance, expected_variance
 from tiewise.designs.prior import DesignPrior
+from tiewise.designs.search.optimal import optimal_draft
+from tiewise.designs.search.posterior_variance import PosteriorVariance, expected_variance
 from tiewise.designs.wish import DesignWish
 from tiewise.geo.graph import Graph
 from tiewise.model.anchors.anchors import Anchors

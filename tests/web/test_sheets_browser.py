@@ -32,11 +32,11 @@ def template(tmp_path_factory) -> Study:
 def codes_on(pdf: Path) -> list[str]:
     """The codes on the pages of a PDF, as a camera would see them at 100 dots an inch."""
     pages = pypdfium2.PdfDocument(pdf)
-    found = []
+    codes = []
     for page in pages:
         picture = page.render(scale=100 / 72).to_pil()
-        found += [one.text for one in zxingcpp.read_barcodes(picture)]
-    return found
+        codes += [one.text for one in zxingcpp.read_barcodes(picture)]
+    return codes
 
 
 @pytest.mark.slow

@@ -11,9 +11,9 @@ from numpy.random import Generator
 from tiewise.designs.balanced import balanced_draft
 from tiewise.designs.connect import connect
 from tiewise.designs.draft import DraftLists
-from tiewise.designs.optimal import optimal_draft
 from tiewise.designs.pair_lists import PRACTICE, REPEAT, ListedPair, PairLists
 from tiewise.designs.prior import DesignPrior
+from tiewise.designs.search.optimal import optimal_draft
 from tiewise.designs.sides import even_sides
 from tiewise.designs.wish import DesignWish
 from tiewise.progress import Progress, no_progress

@@ -10,8 +10,8 @@ import numpy as np
 from tiewise.designs.design import Design
 from tiewise.designs.draft import component_labels
 from tiewise.designs.pair_lists import NEW, PairLists
-from tiewise.designs.posterior_variance import expected_variance
 from tiewise.designs.prior import DesignPrior
+from tiewise.designs.search.posterior_variance import expected_variance
 from tiewise.designs.wish import Indices
 from tiewise.model.simulate import random_pairs
 from tiewise.planning.curves import Estimate, mean_estimate

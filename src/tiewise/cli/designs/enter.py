@@ -15,7 +15,7 @@ from tiewise.errors import InputError
 
 if TYPE_CHECKING:
     from tiewise.data.answers import Answer
-    from tiewise.study.designs.paper import Sheet
+    from tiewise.study.designs.paper import PaperSheet
     from tiewise.study.judge_store import JudgeStore
     from tiewise.study.study import Study
 
@@ -91,7 +91,7 @@ def _keys() -> Iterator[str]:
     yield from "".join(sys.stdin.readline().split())
 
 
-def _pair(study: Study, sheet: Sheet) -> str:
+def _pair(study: Study, sheet: PaperSheet) -> str:
     pair = sheet.next_pair
     assert pair is not None
     left, right = (study.items[item].name for item in (pair.left, pair.right))
@@ -103,7 +103,7 @@ def _keys_in_words(keys: dict[str, Answer]) -> str:
     return ", ".join(f"{key}: {answer.name}" for key, answer in keys.items())
 
 
-def _entered(sheet: Sheet, keys: dict[str, Answer]) -> str:
+def _entered(sheet: PaperSheet, keys: dict[str, Answer]) -> str:
     """The boxes of all answers in one row, to be compared with the paper."""
     by = {(answer.code, answer.strength or None): key for key, answer in keys.items()}
     return "".join(by[one.reply.answer, one.reply.grade or None] for one in sheet.answers)

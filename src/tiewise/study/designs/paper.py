@@ -29,7 +29,7 @@ class EnteredAnswer(NamedTuple):
     entered_by: str
 
 
-class Sheet(NamedTuple):
+class PaperSheet(NamedTuple):
     """A sheet: its list, its judge if anything was entered, and the answers that stand."""
 
     name: str
@@ -53,7 +53,9 @@ def answer_keys(scale: AnswerScale) -> dict[str, Answer]:
     )
 
 
-def read_sheet(store: JudgeStore, lists: PairLists, code: str, items: Collection[str]) -> Sheet:
+def read_sheet(
+    store: JudgeStore, lists: PairLists, code: str, items: Collection[str]
+) -> PaperSheet:
     """The sheet with this code; refused where there is none, or it was answered on the site."""
     name = lists.named_by(code)
     pairs = pairs_there(lists.lists[name], items)
@@ -65,7 +67,7 @@ def read_sheet(store: JudgeStore, lists: PairLists, code: str, items: Collection
             f"sheet {lists.codes[name]} was taken by a judge on the site, so that it is not "
             "entered from paper; is the code of another sheet?"
         )
-    return Sheet(name, lists.codes[name], pairs, judge, answers)
+    return PaperSheet(name, lists.codes[name], pairs, judge, answers)
 
 
 def _judge_of(connection: Connection, name: str) -> Judge | None:
@@ -91,7 +93,7 @@ def _answers(connection: Connection, judge: Judge) -> tuple[EnteredAnswer, ...]:
     )
 
 
-def enter_answer(store: JudgeStore, sheet: Sheet, place: int, answer: Answer, by: str) -> bool:
+def enter_answer(store: JudgeStore, sheet: PaperSheet, place: int, answer: Answer, by: str) -> bool:
     """Keep the answer to the pair at this place (from 0); False where it is not the next.
 
     So it is where somebody pressed a key twice, or two enter one sheet.
@@ -120,7 +122,7 @@ def enter_answer(store: JudgeStore, sheet: Sheet, place: int, answer: Answer, by
     return store.for_judge(judge, enter)
 
 
-def undo_entry(store: JudgeStore, sheet: Sheet, entered: int) -> bool:
+def undo_entry(store: JudgeStore, sheet: PaperSheet, entered: int) -> bool:
     """Take back the last answer of a sheet; False where not so many are `entered`."""
     if sheet.judge is None or not entered:
         return False

@@ -13,7 +13,7 @@ from tiewise.errors import InputError
 from tiewise.study.designs.lists import list_progress
 from tiewise.study.designs.paper import (
     EnteredAnswer,
-    Sheet,
+    PaperSheet,
     answer_keys,
     enter_answer,
     read_sheet,
@@ -66,7 +66,7 @@ def sheet_page(request: ResearcherRequest) -> Response:
     return _sheet_page(request, _asked_sheet(request))
 
 
-def _sheet_page(request: ResearcherRequest, sheet: Sheet, *, fault: str = "") -> Response:
+def _sheet_page(request: ResearcherRequest, sheet: PaperSheet, *, fault: str = "") -> Response:
     study = request.whole_study
     names = {item.id: item.name for item in study.items.values()}
     keys = answer_keys(study.scale)
@@ -132,14 +132,14 @@ def _lists(request: ResearcherRequest) -> PairLists:
     return lists
 
 
-def _sheet(request: ResearcherRequest, code: str) -> Sheet:
+def _sheet(request: ResearcherRequest, code: str) -> PaperSheet:
     study = request.whole_study
     if study.settings.questions:
         raise InputError("sheets ask one question, and this study asks several; judge on the site")
     return read_sheet(request.whole_site.store, _lists(request), code, study.items)
 
 
-def _asked_sheet(request: ResearcherRequest) -> Sheet:
+def _asked_sheet(request: ResearcherRequest) -> PaperSheet:
     code: Any = request.http.path_params["code"]
     _lists(request)
     try:

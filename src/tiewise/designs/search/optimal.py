@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tiewise.designs.balanced import balanced_draft
 from tiewise.designs.connect import connect
 from tiewise.designs.draft import DraftLists, component_labels
-from tiewise.designs.kernels import Matrix
-from tiewise.designs.posterior_variance import PosteriorVariance, expected_variance
 from tiewise.designs.prior import DesignPrior
+from tiewise.designs.search.kernels import Matrix
+from tiewise.designs.search.posterior_variance import PosteriorVariance, expected_variance
 from tiewise.designs.wish import DesignWish, Indices
 from tiewise.progress import Progress, no_progress
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.designs.kernels import Matrix, add_comparison, best_pair, labels_apart
 from tiewise.designs.prior import ROWS, DesignPrior, Floats
+from tiewise.designs.search.kernels import Matrix, add_comparison, best_pair, labels_apart
 from tiewise.designs.wish import Indices
 
 DOUBLE_PRECISION = 1500
