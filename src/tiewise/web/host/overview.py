@@ -70,7 +70,7 @@ def overview_page(request: HostRequest) -> Response:
 
 def study_line(site: HostSite, name: str, at: datetime) -> StudyLine:
     """What the page says of one study."""
-    app, fault = site.studies.opened().get(name), site.studies.fault(name)
+    app, fault = site.studies.app_now(name), site.studies.fault(name)
     if app is None:
         return StudyLine(
             name, name, attention=(Attention(fault or "It is being opened.", manage(name)),),

@@ -103,6 +103,12 @@ class HostedStudies:
         current = self._open.get(name)
         return current.app if current else None
 
+    def app_now(self, name: str) -> Starlette | None:
+        """The app of a study, for pages, which are made in threads; a new study is opened."""
+        from anyio import from_thread
+
+        return from_thread.run(self.app, name)
+
     def opened(self) -> dict[str, Starlette]:
         """The apps that run now, by their names."""
         return {name: one.app for name, one in self._open.items()}

@@ -48,7 +48,7 @@ def page_of(request: HostRequest, *, fault: str = "", message: str = "") -> Resp
 
 def open_one(request: HostRequest) -> Site:
     """The study that the address names, as it is served."""
-    app = request.site.studies.opened().get(request.study_name())
+    app = request.site.studies.app_now(request.study_name())
     if app is None:
         raise HTTPException(404)
     one: Site = app.state.site
