@@ -14,7 +14,7 @@ KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
 # Two more than there are cores: tests that wait for a browser or a server leave room for others.
 TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
-.PHONY: demo test test-slow test-all test-r r-tools lint audit types everyday tools format figures coverage clean bench \
+.PHONY: demo docs pictures comparison test test-slow test-all test-r r-tools lint audit types everyday tools format figures coverage clean bench \
   bench-quick bench-large bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes \
   bench-install test-wheel test-pythons test-lowest \
   experiments prior-predictive fuzz
@@ -115,6 +115,24 @@ test-lowest: $(VENV)/.ready tools
 figures: $(VENV)/.ready
 	$(BIN)/python tools/figures.py --write
 
+# The documentation as a site, in site/; any warning is an error. Its search needs no server.
+docs: $(VENV)/.ready
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	@echo "Open site/index.html in a browser"
+
+# The pictures of the explanation pages and the gallery, drawn again.
+pictures: $(VENV)/.ready
+	$(ONE_BLAS_THREAD) $(BIN)/python tools/pictures.py
+
+# Packages beside ours on the same data, in an environment of their own; writes docs/comparison.md.
+comparison: $(VENV)-comparison/.ready
+	$(ONE_BLAS_THREAD) $(VENV)-comparison/bin/python -m benchmarks.comparison
+
+$(VENV)-comparison/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-comparison
+	$(VENV)-comparison/bin/python -m pip install --quiet --editable '.[comparison]'
+	touch $@
+
 # Line and branch coverage of the tests, for the same page; half an hour.
 coverage: $(VENV)/.ready tools
 	$(ONE_BLAS_THREAD) $(BIN)/python tools/measure_tests.py
@@ -190,7 +208,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.ready: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
 	touch $@
 
 # Tiewise as its users have it, beside NumPyro, nutpie and scikit-learn. Not the tests' environment:
