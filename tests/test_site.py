@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tools"))
+
+from site_pages import as_notebook  # noqa: E402  (from tools/)
+
 TUTORIALS = sorted(
     path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.name != "index.md"
 )
@@ -61,11 +65,11 @@ def test_the_site_is_built_without_warnings_and_asks_nobody_for_anything(tmp_pat
 @pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_runs_as_a_notebook(page, tmp_path, monkeypatch):
-    jupytext = pytest.importorskip("jupytext")
-    client = pytest.importorskip("nbclient")
+    pytest.importorskip("jupytext")
+    client, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     here = Path(sys.executable).parent
     monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
-    notebook = jupytext.read(page)
+    notebook = nbformat.reads(as_notebook(page), as_version=4)
     assert any(cell.cell_type == "code" for cell in notebook.cells)
     resources = {"metadata": {"path": str(tmp_path)}}
-    client.NotebookClient(notebook, timeout=300, resources=resources).execute()
+    client.NotebookClient(notebook, timeout=300, startup_timeout=300, resources=resources).execute()

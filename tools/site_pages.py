@@ -18,13 +18,22 @@ def write_pages(docs: Path) -> None:
 
 def notebooks(docs: Path) -> dict[str, str]:
     """Each tutorial as a Jupyter notebook, by the name of its file."""
-    import jupytext
-
     pages = sorted((docs / "tutorials").glob("*.md"))
     return {
-        page.with_suffix(".ipynb").name: jupytext.writes(jupytext.read(page), fmt="ipynb")
+        page.with_suffix(".ipynb").name: as_notebook(page)
         for page in pages if page.name != "index.md"
     }  # fmt: skip
+
+
+def as_notebook(page: Path) -> str:
+    """A page as a notebook of Python, also where most of its blocks are commands."""
+    import jupytext
+
+    kernel = "{display_name: Python 3, language: python, name: python3}"
+    header = f"---\njupyter:\n  kernelspec: {kernel}\n---\n\n"
+    read = jupytext.reads(header + page.read_text(encoding="utf-8"), fmt="md")
+    text: str = jupytext.writes(read, fmt="ipynb")
+    return text
 
 
 def _write(folder: Path, pages: dict[str, str]) -> None:
