@@ -1,3 +1,5 @@
+CREATE INDEX ix_return_links_judge ON return_links (judge);
+
 CREATE INDEX offers_of_judge ON offers (judge);
 
 CREATE TABLE "comments" (
@@ -95,10 +97,18 @@ CREATE TABLE fit_settings (
 	PRIMARY KEY ("key")
 );
 
+CREATE TABLE identifiers (
+	judge VARCHAR(64) NOT NULL,
+	name VARCHAR(64) NOT NULL,
+	value TEXT NOT NULL,
+	PRIMARY KEY (judge, name),
+	FOREIGN KEY(judge) REFERENCES judges (id)
+);
+
 CREATE TABLE invites (
 	id INTEGER NOT NULL,
 	code VARCHAR(64) NOT NULL,
-	made DATETIME NOT NULL,
+	made DATETIME NOT NULL, label TEXT, mail TEXT, fault TEXT, issued DATETIME, sent DATETIME,
 	PRIMARY KEY (id),
 	UNIQUE (code)
 );
@@ -111,7 +121,7 @@ CREATE TABLE judges (
 	consent VARCHAR(64) NOT NULL,
 	consented DATETIME NOT NULL,
 	chose BOOLEAN NOT NULL,
-	withdrawn DATETIME,
+	withdrawn DATETIME, person VARCHAR(64),
 	PRIMARY KEY (id),
 	FOREIGN KEY(invite) REFERENCES invites (id),
 	UNIQUE (invite),
@@ -199,6 +209,15 @@ CREATE TABLE researchers (
 	UNIQUE (name)
 );
 
+CREATE TABLE return_links (
+	secret VARCHAR(64) NOT NULL,
+	judge VARCHAR(64) NOT NULL,
+	made DATETIME NOT NULL,
+	opened DATETIME,
+	PRIMARY KEY (secret),
+	FOREIGN KEY(judge) REFERENCES judges (id)
+);
+
 CREATE TABLE said (
 	judge VARCHAR(64) NOT NULL,
 	field VARCHAR(64) NOT NULL,
@@ -233,5 +252,7 @@ CREATE TABLE snapshots (
 	body BLOB NOT NULL, question VARCHAR(20) DEFAULT '' NOT NULL,
 	PRIMARY KEY (id)
 );
+
+CREATE UNIQUE INDEX one_judge_a_person ON judges (person);
 
 CREATE UNIQUE INDEX one_open_offer ON offers (judge) WHERE closed IS NULL;
