@@ -54,6 +54,9 @@ GROUPS = {
         "Truth", "simulate_comparisons", "simulate_counts", "replicate_counts", "StudyDesign",
         "plan_study", "run_experiment",
     )),
+    "Designs": ("Lists of pairs made before the first answer.", (
+        "DesignWish", "design_study", "PairLists",
+    )),
     "Studies and their site": ("The folder of a study, and the site where people judge.", (
         "study.create_study", "study.check_study", "study.Study", "study.ResearcherStore",
         "study.Phase", "study.TokenPurpose", "web.open_site", "web.serve", "demo.run_demo",

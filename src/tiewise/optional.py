@@ -22,6 +22,7 @@ EXTRAS = {
     "backup": ("pyrage",),
     "dask": ("distributed",),
     "gibbs": ("polyagamma",),
+    "polars": ("polars",),
 }  # fmt: skip
 """The modules that an extra brings, of those that the code asks for."""
 LIBRARIES = {

@@ -646,8 +646,8 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(old, monkeypatch):
 
     study, url = old
 
-    def broken(of) -> None:
-        migrate(of)
+    def broken(of, kind) -> None:
+        migrate(of, kind)
         raise RuntimeError("power cut")
 
     monkeypatch.setattr(connection, "migrate", broken)

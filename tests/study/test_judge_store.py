@@ -302,7 +302,7 @@ def test_an_older_database_is_brought_up_to_date_when_it_is_opened(empty_url, mo
     with monkeypatch.context() as patch:
         patch.setattr(
             "tiewise.study.connection.migrate",
-            lambda connection: command.upgrade(alembic_config(connection), "0001"),
+            lambda connection, _: command.upgrade(alembic_config(connection), "0001"),
         )
         old = JudgeStore(empty_url)
     assert "snapshots" not in inspect(old.engine).get_table_names()
@@ -318,7 +318,7 @@ def test_a_study_of_before_grades_keeps_the_answers_it_had(empty_url, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(
             "tiewise.study.connection.migrate",
-            lambda connection: command.upgrade(alembic_config(connection), "0004"),
+            lambda connection, _: command.upgrade(alembic_config(connection), "0004"),
         )
         old = JudgeStore(empty_url)
     if ties is not None:
@@ -340,7 +340,7 @@ def test_a_study_with_answers_keeps_the_priors_it_was_begun_with(
     with monkeypatch.context() as patch:
         patch.setattr(
             "tiewise.study.connection.migrate",
-            lambda connection: command.upgrade(alembic_config(connection), "0002"),
+            lambda connection, _: command.upgrade(alembic_config(connection), "0002"),
         )
         old = JudgeStore(empty_url)
     judge = add_judge(old)

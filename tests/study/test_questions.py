@@ -303,6 +303,8 @@ BEFORE_0007 = (
     "DROP INDEX one_judge_a_person",
     "ALTER TABLE judges DROP COLUMN person",
     *(f"ALTER TABLE invites DROP COLUMN {name}" for name in BY_NAME),
+    "DROP TABLE lists",
+    "DROP TABLE paper",
     "DROP TABLE return_links",
     "DROP TABLE identifiers",
     "UPDATE alembic_version SET version_num = '0006'",

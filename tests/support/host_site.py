@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
-from support.form_browser import Visitor
+from support.form_browser import Visitor, event_loop
 from tiewise.hosting.accounts import AccountStore
 from tiewise.study.create import create_study
 from tiewise.study.study import Study
@@ -25,7 +24,7 @@ def small_study(folder: Path, name: str, items: str = "name\na\nb\nc\nd\n") -> S
 def opened(folder: Path, **options: Any) -> Any:
     """The app of a site, its studies opened."""
     app = open_host(folder, **options)
-    asyncio.run(app.state.site.studies.refresh())
+    event_loop().call(app.state.site.studies.refresh)
     return app
 
 

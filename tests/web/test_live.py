@@ -40,6 +40,7 @@ from tiewise.web.live import worker as worker_module
 from tiewise.web.live.cache import Failure, SnapshotCache
 from tiewise.web.live.live_fit import LiveFit, failure_message
 from tiewise.web.live.reader import JudgementReader
+from tiewise.web.live.rhythm import Rhythm
 from tiewise.web.live.supervisor import Supervisor
 
 PATIENCE = 120
@@ -588,7 +589,7 @@ class ThreeFits:
     holder = "me"
 
     def __init__(self) -> None:
-        self.snapshots, self.fits = self, 0
+        self.snapshots, self.fits, self.rhythm = self, 0, Rhythm(items=4)
 
     def lease_holder(self, _: str) -> str | None:
         return "me" if self.fits < 3 else None
@@ -599,7 +600,7 @@ class ThreeFits:
     def beat(self) -> None:
         pass
 
-    def renew(self, _: str) -> None:
+    def renew(self, _: str, *, pause: bool = False) -> None:
         self.fits += 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import subprocess
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from support.form_browser import event_loop
 from support.host_site import Member, accounts, opened
 from tiewise.geo.areas import Areas
 from tiewise.hosting.drafts import MEGABYTE, Draft, Quotas, remove_abandoned
@@ -206,7 +206,7 @@ def test_a_form_of_two_gigabytes_is_refused_after_a_few_megabytes(ada):
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(ada.client.app(scope, receive, send))
+    event_loop().call(ada.client.app, scope, receive, send)
     assert sent[0]["status"] == 422
     assert taken < 10
 

@@ -294,6 +294,7 @@ def filled(path: str) -> str:
         "{item:path}": "a",
         "{number}": "0",
         "{judge}": "a",
+        "{code}": "a",
     }
     for gap, value in gaps.items():
         path = path.replace(gap, value)

@@ -35,6 +35,7 @@ COMPOSED = {
     *(f"answers.more_{strength}_of_{levels}" for levels in (2, 3)
       for strength in range(1, levels + 1)),
     "pair.key_grade",
+    "sheet.tick", "sheet.practice",  # on paper
     *(f"about.{key}" for key in ("organisation", "ethics", "contact")),
 }  # fmt: skip
 

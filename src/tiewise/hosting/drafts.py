@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -72,7 +71,9 @@ class Draft:
 
     def details(self) -> dict[str, Any]:
         """Who began it, and what was said of the study so far."""
-        values: dict[str, Any] = json.loads((self.folder / "draft.json").read_text("utf-8"))
+        values: dict[str, Any] = json.loads(
+            (self.folder / "draft.json").read_text(encoding="utf-8")
+        )
         return values
 
     def keep_details(self, **details: Any) -> None:
@@ -82,7 +83,9 @@ class Draft:
     def state(self) -> dict[str, Any]:
         """What came of making it; empty before that."""
         try:
-            values: dict[str, Any] = json.loads((self.folder / "state.json").read_text("utf-8"))
+            values: dict[str, Any] = json.loads(
+                (self.folder / "state.json").read_text(encoding="utf-8")
+            )
         except (OSError, ValueError):
             return {}
         return values
@@ -185,7 +188,7 @@ class Draft:
 
     def making_lock(self) -> int | None:
         """The lock of making the study, as an open file; None where somebody holds it."""
-        return _lock(self.folder / "making", fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return _lock(self.folder / "making", wait=False)
 
     def is_being_made(self) -> bool:
         """Whether a process makes the study now."""
@@ -206,7 +209,7 @@ class Draft:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        lock = _lock(self.folder / "lock", fcntl.LOCK_EX)
+        lock = _lock(self.folder / "lock", wait=True)
         try:
             yield
         finally:
@@ -228,10 +231,12 @@ class _Bounded:
         self._file.write(data)
 
 
-def _lock(path: Path, kind: int) -> int | None:
+def _lock(path: Path, *, wait: bool) -> int | None:
+    import fcntl
+
     file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        fcntl.flock(file, kind)
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(file)
         return None

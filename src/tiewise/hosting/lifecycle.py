@@ -47,7 +47,9 @@ def clone(site: SiteFolder, name: str, new: str, title: str, database: str | Non
             elif source.is_file():
                 shutil.copy2(source, made / part)
         settings = made / "study.toml"
-        write_whole(settings, with_values(settings.read_text("utf-8"), {"study.title": title}))
+        write_whole(
+            settings, with_values(settings.read_text(encoding="utf-8"), {"study.title": title})
+        )
         store = Study.open(made).store(database)
         ResearcherStore(store).set_phase(Phase.PAUSED, why=f"copy of {name}")
         store.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import tomllib
@@ -142,6 +141,8 @@ def changed_meaning(study: Path, store: JudgeStore, settings: Settings) -> list[
 @contextmanager
 def file_lock(study: Path) -> Iterator[None]:
     """Nobody else changes files of this study in the meantime."""
+    import fcntl
+
     file = os.open(study, os.O_RDONLY)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from tiewise.errors import InputError
+from tiewise.optional import require
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,10 +17,9 @@ def as_polars(table: pd.DataFrame) -> pl.DataFrame:
 
     An index with a name, such as that of `parameters`, becomes the first column. Needs polars.
     """
-    try:
-        import polars as pl
-    except ImportError:
-        raise InputError("polars is not installed; pip install polars") from None
+    require("as_polars", "polars")
+    import polars as pl
+
     named = table.reset_index() if table.index.names != [None] else table
     columns = {str(name): _column(named[name]) for name in named}
     return pl.DataFrame([pl.Series(name, values, strict=False) for name, values in columns.items()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from tiewise.cli.backup_options import backup_options, take_schedule
 from tiewise.cli.database_option import DATABASE
 from tiewise.cli.serving_options import serving_options
+from tiewise.errors import InputError
 
 
 @click.command(context_settings={"auto_envvar_prefix": "TIEWISE"})
@@ -56,6 +58,11 @@ def host(folder: str, sign_ups: int, no_live: bool, **options: Any) -> None:
     The first owner signs in with the link that is printed. --database has {study} in it, for the
     name of each study.
     """
+    if sys.platform == "win32":
+        raise InputError(
+            "tiewise host locks files in a way that Windows does not know; run it under Linux or "
+            "macOS, or `tiewise serve` with studies made by `tiewise new`"
+        )
     from tiewise.hosting.drafts import Quotas
     from tiewise.web.host.server import host as run
     from tiewise.web.security import RateLimit, RateLimits

@@ -75,7 +75,7 @@ class PreviewDispatcher:
         paths = [folder / file for file in FILES]
         times = [path.stat().st_mtime_ns if path.exists() else 0 for path in paths]
         mark = _mark(self._site, name)
-        return (*times, mark.read_text("ascii") if mark.exists() else "")
+        return (*times, mark.read_text(encoding="ascii") if mark.exists() else "")
 
 
 def _open(site: HostSite, name: str) -> Starlette:

@@ -141,7 +141,9 @@ def _value(kind: str, text: str) -> Any:
 @cache
 def _template_hints() -> Mapping[str, str]:
     """What the remarks of a new study's file say of its keys."""
-    text = resources.files("tiewise.study").joinpath("study.toml.template").read_text("utf-8")
+    text = (
+        resources.files("tiewise.study").joinpath("study.toml.template").read_text(encoding="utf-8")
+    )
     table, hints = "", {}
     for line in text.splitlines():
         if line.startswith("["):

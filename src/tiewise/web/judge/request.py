@@ -66,7 +66,7 @@ class JudgeRequest(SiteRequest):
         chosen, settings = self.language, self.site.study.settings
         return super().context() | {
             "settings": settings,
-            "preview": self.site.preview,
+            "preview": "Preview: nothing counts" if self.site.preview else "",
             "translate": chosen.translate,
             "study_text": lambda key: settings.word(key, chosen.code),
             "language": chosen,

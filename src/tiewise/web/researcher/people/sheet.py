@@ -70,7 +70,7 @@ def sheet_file(links: Sequence[FreshLink], base_url: str, title: str) -> str:
         "researcher/sheet_file.html",
         cards=cards(links, base_url),
         title=title,
-        style=STYLE.read_text(),
+        style=STYLE.read_text(encoding="utf-8"),
     )
 
 
