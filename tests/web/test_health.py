@@ -85,7 +85,7 @@ def test_a_disk_with_too_little_room_is_not_well(app, monkeypatch):
 
 
 def test_a_live_worker_that_gives_no_sign_is_not_well(app):
-    site(app).health._started = now() - timedelta(seconds=health.WORKER_SECONDS + 5)
+    site(app).health.started = now() - timedelta(seconds=health.WORKER_SECONDS + 5)
     assert answers(app) == (503, 503, 200)
     assert checks(app)["live_worker"]["age_seconds"] > health.WORKER_SECONDS
     SnapshotStore(site(app).store).record_heartbeat()

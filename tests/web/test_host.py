@@ -72,6 +72,8 @@ def filled(path: str) -> str:
         "secret": "0" * 32,
         "name": "watch.css",
         "number": "1",
+        "code": "a",
+        "judge": "a",
         "study": "green",
         "draft": "0" * 32,
     }

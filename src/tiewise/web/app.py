@@ -152,7 +152,7 @@ def researcher_routes() -> list[Route]:
         Route("/watch/sheets/{code}", page(sheets.sheet_page, viewers=False)),
         Route("/watch/sheets/{code}/answer", form(sheets.enter), methods=["POST"]),
         Route("/watch/sheets/{code}/undo", form(sheets.undo), methods=["POST"]),
-        Route("/watch/judges/{judge}", page(one_judge.judge_page)),
+        Route("/watch/judges/{judge}", page(one_judge.judge_page, viewers=False)),
         Route("/watch/invite", page(invitations.invitations_page, viewers=False)),
         Route("/watch/invite/people", form(invitations.add_people, files=True), methods=["POST"]),
         Route("/watch/invite/links", form(invitations.make_links), methods=["POST"]),
