@@ -44,6 +44,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Tiewise"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+(HERE / "_generated").mkdir(exist_ok=True)
 html_extra_path = ["_generated"]
 html_show_sourcelink = False
 html_copy_source = False

@@ -261,4 +261,4 @@ def test_killed_while_a_study_is_made_nothing_of_it_is_left(ada, home):
     assert SiteFolder(home).studies() == []
     assert "cut off before it was done" in ada.get(at).text
     assert make(ada, at) == "The study is made"
-    assert len(Study.open(home / "which-is-better").items) == 400
+    assert len(Study.open(home / "essays").items) == 400
