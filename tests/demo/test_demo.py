@@ -22,7 +22,7 @@ from tiewise.demo.judges import SKIPPED, JudgeCrowd, add_earlier_answers, answer
 from tiewise.demo.run import PORTS, demo_folder, make_studies, open_when_ready
 from tiewise.demo.run import free_port as first_free_port
 from tiewise.errors import InputError
-from tiewise.study.create import check_study
+from tiewise.study.checks.check import check_study
 
 
 @pytest.fixture(scope="module")

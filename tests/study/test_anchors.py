@@ -17,7 +17,8 @@ from tiewise.cli.study import to_fit
 from tiewise.data.answers import FIRST
 from tiewise.errors import InputError
 from tiewise.model.anchors.anchors import FARTHEST, SUREST
-from tiewise.study.create import check_study, create_study
+from tiewise.study.checks.check import check_study
+from tiewise.study.create import create_study
 from tiewise.study.export import export
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.settings import SCALES, read_settings

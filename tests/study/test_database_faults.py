@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from tiewise.cli.main import main
-from tiewise.study.create import check_study, create_study
+from tiewise.study.checks.check import check_study
+from tiewise.study.create import create_study
 
 PAGE = 4096
 

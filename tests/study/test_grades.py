@@ -11,7 +11,8 @@ import pytest
 from support.site import copy_study, edited
 from tiewise.data.comparisons import read_comparisons
 from tiewise.errors import InputError
-from tiewise.study.create import check_study, create_study
+from tiewise.study.checks.check import check_study
+from tiewise.study.create import create_study
 from tiewise.study.export import COLUMNS, comparisons, export, import_file
 from tiewise.study.study import Study
 

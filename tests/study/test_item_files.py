@@ -20,7 +20,8 @@ from pypdf import PdfReader, PdfWriter
 
 from support.item_files import boxes, essay, film, pdf, saved, scan, sound, write
 from tiewise.errors import InputError, InputWarning
-from tiewise.study.create import check_study, create_study
+from tiewise.study.checks.check import check_study
+from tiewise.study.create import create_study
 from tiewise.study.media.faults import FaultyFiles, FileFault
 from tiewise.study.media.library import MediaLibrary
 from tiewise.study.media.limits import FileLimits

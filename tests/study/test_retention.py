@@ -14,8 +14,8 @@ from sqlalchemy import event, text
 from support.site import copy_study, edited, with_an_image, with_database
 from tiewise.errors import InputError, InputWarning
 from tiewise.study.backups.backup import make_backup
+from tiewise.study.checks.check import check_study
 from tiewise.study.connection import now
-from tiewise.study.create import check_study
 from tiewise.study.export import export
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore

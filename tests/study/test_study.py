@@ -17,8 +17,9 @@ from tiewise.data.answers import FIRST, SECOND, SKIP, TIE
 from tiewise.data.comparisons import read_comparisons
 from tiewise.errors import InputError, InputWarning
 from tiewise.geo.areas import Areas
+from tiewise.study.checks.check import check_study, study_priors
 from tiewise.study.connection import now
-from tiewise.study.create import check_study, create_study, study_priors
+from tiewise.study.create import create_study
 from tiewise.study.export import comparisons, export, import_file
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.schema import fit_settings

@@ -13,7 +13,7 @@ import pytest
 
 from support.form_browser import Visitor
 from support.host_site import Member, opened, small_study
-from tiewise.study.create import check_study
+from tiewise.study.checks.check import check_study
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
 from tiewise.study.values import Phase

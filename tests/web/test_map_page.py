@@ -16,7 +16,8 @@ from support.map_layers import made_up_layers
 from support.site import edited
 from tiewise.errors import InputError
 from tiewise.geo.areas import Areas
-from tiewise.study.create import check_study, create_study, map_summary
+from tiewise.study.checks.check import check_study, map_summary
+from tiewise.study.create import create_study
 from tiewise.study.study import Study
 from tiewise.web.app import make_app
 from tiewise.web.judge.maps.pictures import LARGEST_DETAIL

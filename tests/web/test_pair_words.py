@@ -16,7 +16,8 @@ from support.reading import png
 from support.site import edited
 from tiewise.pairing.policies import OrderedPair
 from tiewise.study.activity import AnswerTimes
-from tiewise.study.create import check_study, create_study
+from tiewise.study.checks.check import check_study
+from tiewise.study.create import create_study
 from tiewise.study.schema import offers
 from tiewise.study.study import Item, Study
 from tiewise.web.app import make_app

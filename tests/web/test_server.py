@@ -15,12 +15,14 @@ from scipy.stats import chisquare
 
 from support.everyday import thorough
 from support.form_browser import Reader, Visitor
-from support.site import free_port, running
+from support.site import edited, free_port, running
 from tiewise.errors import InputError
+from tiewise.study.checks.check import check_study
 from tiewise.study.create import create_study
 from tiewise.study.study import Study
 from tiewise.web.security import RateLimit, Throttle, address
 from tiewise.web.server import open_site, read_key, serve, startup_lines
+from tiewise.web.serving.startup import check_first
 
 
 @pytest.fixture
@@ -88,6 +90,43 @@ def test_a_question_that_changed_under_its_answers_is_refused(study):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"study\.question: answers were given to 'Which\?'"):
         serve(study.folder, port=free_port())
+
+
+def test_what_a_check_finds_broken_is_refused_line_by_line(study):
+    """As `tiewise check` says it; one fault is the error itself, several are written before it."""
+    items, lines = study.folder / "items.csv", list[str]()
+    whole = items.read_text(encoding="utf-8")
+    judge = Visitor(open_site(study.folder)).join()
+    judge.judge("left")
+    items.write_text("id,name\n9,z\n8,y\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"s: items\.csv: there are answers about 2 items that"):
+        serve(study.folder, port=free_port(), write_line=lines.append)
+    assert lines == []
+    items.write_text("id,name,image\n9,z,z.png\n8,y,y.png\n", encoding="utf-8")
+    with pytest.raises(InputError, match="2 things to mend in .*, as said above"):
+        serve(study.folder, port=free_port(), write_line=lines.append)
+    assert [line.removeprefix(f"{study.folder}: ") for line in lines] == check_study(study.folder)
+    items.write_text(whole, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="port="):
+        serve(study.folder, port=taken.getsockname()[1])
+
+
+def test_what_a_check_only_warns_of_is_a_note(study):
+    """Also an erasure that is overdue, which researchers do on the site."""
+    edited(study, {"# kept_until = 2029-01-31": "kept_until = 2020-01-31"})
+    judge = Visitor(open_site(study.folder)).join()
+    judge.judge("left")
+    (note,) = check_first(study.folder, None, print)
+    assert note.startswith(f"Note: {study.folder}: study.kept_until: ")
+    assert note.removeprefix(f"Note: {study.folder}: ") in check_study(study.folder)
+    image = study.folder / "images" / "a.png"
+    image.parent.mkdir()
+    image.write_bytes(b"")
+    items = study.folder / "items.csv"
+    items.write_text(f"{items.read_text(encoding='utf-8').rstrip()}\n5,e,a.png\n")
+    items.write_text("id,name,image\n1,a,a.png\n2,b,\n3,c,\n4,d,\n", encoding="utf-8")
+    _, note = check_first(study.folder, None, print)
+    assert "has no alternative text" in note
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from support.judging import add_judge
 from support.site import edited
 from tiewise.cli.main import main
 from tiewise.errors import InputError
-from tiewise.study.create import check_study, create_study
+from tiewise.study.checks.check import check_study
+from tiewise.study.create import create_study
 from tiewise.study.study import Study
 from tiewise.web.app import make_app
 from tiewise.web.serving.startup import language_lines

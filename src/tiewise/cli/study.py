@@ -155,7 +155,7 @@ def new(folder: str, id_: str | None, limit: tuple[str, ...], **options: Any) ->
 def check(folder: str, database: str | None) -> None:
     """Say what is wrong with the study in DIR, key by key."""
     from tiewise.model.prior_sets import describe_prior_set
-    from tiewise.study.create import check_study, map_summary, study_priors
+    from tiewise.study.checks.check import check_study, map_summary, study_priors
     from tiewise.study.study import Study
     from tiewise.web.words.of_study import language_faults
 

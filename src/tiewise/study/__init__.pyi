@@ -1,4 +1,4 @@
-from .create import check_study as check_study
+from .checks.check import check_study as check_study
 from .create import create_study as create_study
 from .researcher_store import ResearcherStore as ResearcherStore
 from .study import Study as Study

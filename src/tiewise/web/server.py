@@ -33,6 +33,7 @@ from tiewise.web.serving.process import (
 )
 from tiewise.web.serving.startup import (
     can_sign_in,
+    check_first,
     first_sign_in_link,
     language_lines,
     shared_last,
@@ -84,6 +85,9 @@ def serve(
     if set_up_log(log_format, sign_in_link=sign_in_link):
         write_line = log.info
     url, paths = public_address(public_url), find_studies(folders)
+    lines = []
+    for name, path in paths.items():
+        lines += check_first(path, study_database(name, database), write_line)
     studies = {
         name: _open_study(path, study_database(name, database)) for name, path in paths.items()
     }
@@ -91,7 +95,8 @@ def serve(
     options = ServingOptions(
         http_limits or HttpLimits(), log_format=log_format, min_free_bytes=min_free_bytes
     )
-    options, lines = within_open_files(options)
+    options, notes = within_open_files(options)
+    lines += notes
     for name, study in studies.items():
         lines += language_lines(study, study_database(name, database))
     for name, study in studies.items():

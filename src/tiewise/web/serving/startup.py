@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from tiewise.errors import InputError
+from tiewise.errors import InputError, InputWarning
+from tiewise.study.checks.check import study_faults
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
 from tiewise.study.words.in_use import languages_in_use
@@ -39,6 +42,25 @@ def first_sign_in_link(
         return f"{url}/sign-in/{secret}"
     finally:
         store.close()
+
+
+def check_first(folder: Path, database: str | None, write_line: Callable[[str], None]) -> list[str]:
+    """Refuse a study of which `tiewise check` says that it is broken; the rest are notes.
+
+    Several faults are written, one a line. An erasure that is overdue is a note: it is done on
+    the site, too.
+    """
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always", InputWarning)
+        broken, overdue = study_faults(folder, database)
+    if len(broken) == 1:
+        raise InputError(f"{folder}: {broken[0]}")
+    if broken:
+        for fault in broken:
+            write_line(f"{folder}: {fault}")
+        raise InputError(f"{len(broken)} things to mend in {folder}, as said above")
+    minor = [str(one.message) for one in noticed if issubclass(one.category, InputWarning)]
+    return [f"{NOTE} {folder}: {line}" for line in [*overdue, *minor]]
 
 
 def language_lines(study: Study, database: str | None = None) -> list[str]:

@@ -1,0 +1,1 @@
+"""A study looked over: what `tiewise check` says."""
