@@ -7,7 +7,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
+from support.fuzz_host import HostFuzzSite
 from support.fuzz_probes import shuffled_probes, smaller, sweep
 from support.fuzz_requests import FuzzCatalogue, FuzzRequest, requests
 from support.fuzz_site import FuzzAnswer, FuzzSite, fault, harmless, make_studies
@@ -25,6 +26,10 @@ ROUND, PROBES = 100, 200
 """Requests that Hypothesis draws before it begins anew, and probes after them."""
 ROUNDS_OF_A_SITE = 6
 """Rounds before the studies are copied anew: they fill with what the requests made."""
+
+HOSTED = "hosted"
+KINDS = ("", "wards", "words", HOSTED)
+"""Studies together, each by itself, and on a site of `tiewise host`: paths and cookies differ."""
 
 Send = Callable[[FuzzRequest], FuzzAnswer]
 
@@ -152,13 +157,14 @@ def fuzz(
     first_seed: int,
     limit: int | None = None,
     seconds: float | None = None,
+    kinds: Sequence[str] = KINDS,
     tally: FuzzTally | None = None,
     open_target: Callable[[Path], FuzzSite] = FuzzSite,
     report: Callable[[FuzzTally], None] = lambda _: None,
 ) -> FuzzTally:
     """Sweep the routes, then send drawn requests and probes: `limit` of them, or for `seconds`.
 
-    What came of them is in `tally` at any moment.
+    What came of them is in `tally` at any moment. A site of `tiewise host` is always asked here.
     """
     end = time.monotonic() + (seconds if seconds is not None else float("inf"))
     tally, rng = tally or FuzzTally(), Random(first_seed)
@@ -167,9 +173,8 @@ def fuzz(
         template = make_studies(Path(place))
         for number in count():
             folder = Path(shutil.copytree(template, Path(place) / f"{number}" / "studies"))
-            # Together, and each by itself: paths and cookies differ.
-            name = ("", "wards", "words")[number % 3]
-            site = open_target(folder / name)
+            name = kinds[number % len(kinds)]
+            site = HostFuzzSite(folder) if name == HOSTED else open_target(folder / name)
             try:
                 catalogue = site.catalogue()
                 if name not in probes:

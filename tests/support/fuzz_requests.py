@@ -28,6 +28,7 @@ METHODS = (
 )  # fmt: skip
 PLACEHOLDERS = (
     "_TOKEN_", "_GATE_", "_OFFER_", "_ANSWERS_", "_SHARE_", "_LINK_", "_ONE_TIME_", "_JUDGE_",
+    "_DRAFT_", "_STUDY_",
 )  # fmt: skip
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = (
@@ -146,8 +147,10 @@ HEADERS = st.tuples(
     st.sampled_from(HEADER_NAMES), st.one_of(*[st.sampled_from(HEADER_VALUES)] * 3, VISIBLE)
 )
 ANYONE = st.sampled_from(CALLERS)
-AREAS = {"/watch": "researcher", "/shared": "partner", "/api": "program", "/sign-in": "browser",
-         "/begin": "browser", "": "judge"}  # fmt: skip
+AREAS = {
+    "/watch": "researcher", "/site": "researcher", "/shared": "partner", "/api": "program",
+    "/sign-in": "browser", "/begin": "browser", "": "judge",
+}  # fmt: skip
 """Who is at home behind which paths."""
 MOSTLY = {caller: st.sampled_from((caller,) * len(CALLERS) + CALLERS) for caller in CALLERS}
 

@@ -49,6 +49,9 @@ x y,Blank,,,,
 wav,Tune,,,,tune.wav
 md,Essay,,,,essay.md
 """
+LANGUAGES = {
+    'languages = ["en"]': 'languages = ["en", "ar"]', "accept_unread = []": 'accept_unread = ["ar"]'
+}  # fmt: skip
 DOT = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle r="4"/></svg>'
 CHOICES = (
     "left", "right", "tie", "skip", "left_2", "right_3", "right_9", "all", "about", "open",
@@ -94,7 +97,7 @@ def make_studies(place: Path) -> Path:
     """
     Areas.synthetic(12, rng=2).to_gpkg(place / "map.gpkg")
     wards = create_study(place / "studies" / "wards", question="Which?", areas=place / "map.gpkg")
-    wards = edited(wards, {'languages = ["en"]': 'languages = ["en", "ar"]'}, FIELDS)
+    wards = edited(wards, LANGUAGES, FIELDS)
     _add_figures(wards)
     (place / "odd.csv").write_text(ODD_ITEMS, encoding="utf-8")
     (place / "dot.svg").write_text(DOT, encoding="utf-8")
@@ -262,7 +265,7 @@ def _says_why(answer: FuzzAnswer) -> bool:
     media = answer.get(b"content-type")
     if media.startswith(b"text/html"):
         return "<h1" in answer.text
-    return b'"error"' in answer.body or media.startswith(b"text/plain")
+    return b'"error"' in answer.body or b'"fault"' in answer.body or media.startswith(b"text/plain")
 
 
 # The site.
@@ -277,7 +280,7 @@ class FuzzSite:
         self.names = [path.name for path in studies]
         self.prefixes = {name: "" if alone else f"/{name}" for name in self.names}
         self._loop = asyncio.new_event_loop()
-        self.app: Any = open_site(folder, limits=NO_LIMITS)
+        self.app: Any = self.open(folder)
         # Each study by itself, with the same secrets: where callers come in.
         self.gates: dict[str, Any] = {
             path.name: open_site(path, limits=NO_LIMITS) for path in studies
@@ -285,6 +288,10 @@ class FuzzSite:
         self.callers: dict[tuple[str, str], FuzzCaller] = {}
         for name in self.names:
             self.renew(name)
+
+    def open(self, folder: Path) -> Any:
+        """The app that is asked."""
+        return open_site(folder, limits=NO_LIMITS)
 
     def close(self) -> None:
         """Close what is open."""
@@ -298,7 +305,7 @@ class FuzzSite:
         study = (under or self.names)[0]
         answer = self.answer(request, self.callers[study, request.caller])
         if request.method == "POST" and answer.status < 400:
-            self._after_form(study, request.caller)
+            self.after_form(study, request.caller)
         return answer
 
     def answer(self, request: FuzzRequest, caller: FuzzCaller) -> FuzzAnswer:
@@ -307,10 +314,12 @@ class FuzzSite:
 
     def catalogue(self) -> FuzzCatalogue:
         """The routes, forms and words of the site."""
-        routes = {FuzzRoute("", one.path, _methods(one)): None for one in _routes(self.app)}
+        routes = {FuzzRoute("", one.path, methods_of(one)): None for one in app_routes(self.app)}
         for name, gate in self.gates.items():
             prefix = self.prefixes[name]
-            routes |= {FuzzRoute(prefix, one.path, _methods(one)): None for one in _routes(gate)}
+            routes |= {
+                FuzzRoute(prefix, one.path, methods_of(one)): None for one in app_routes(gate)
+            }
         forms = {form: None for name in self.names for form in self._forms(name)}
         sites = [gate.state.site for gate in self.gates.values()]
         words = [item for site in sites for item in site.study.items]
@@ -320,7 +329,12 @@ class FuzzSite:
 
     # Callers.
 
-    def _after_form(self, study: str, role: str) -> None:
+    @property
+    def roles(self) -> dict[str, tuple[Callable[[Any], FuzzCaller], str]]:
+        """How each caller comes in, given the gate of a study, and a page that only they open."""
+        return ROLES
+
+    def after_form(self, study: str, role: str) -> None:
         """Undo what a form did to the callers: a researcher's can put out everybody."""
         if role == "researcher":
             self.renew(study)
@@ -328,7 +342,7 @@ class FuzzSite:
             self._renew_caller(study, role)
             self._new_offer(study)
         elif role == "browser":
-            self.callers[study, role] = _browser(self.gates[study])
+            self.callers[study, role] = self.roles[role][0](self.gates[study])
 
     def renew(self, study: str) -> None:
         """Open the study, and let those in again who can no longer do anything."""
@@ -336,14 +350,14 @@ class FuzzSite:
         if site.researcher_store.phase() != Phase.OPEN:
             site.researcher_store.set_phase(Phase.OPEN)
         for app in (self.gates[study], self.app, *self._mounted(study)):
-            if hasattr(app.state, "site"):
+            if hasattr(getattr(app.state, "site", None), "phase_cache"):
                 app.state.site.phase_cache.invalidate()
-        for role in _ROLES:
+        for role in self.roles:
             self._renew_caller(study, role)
         self._new_offer(study)
 
     def _renew_caller(self, study: str, role: str) -> None:
-        make, path = _ROLES[role]
+        make, path = self.roles[role]
         known = self.callers.get((study, role))
         if known is None or (path and self._ask(study, role, path).status != 200):
             self.callers[study, role] = make(self.gates[study])
@@ -371,20 +385,20 @@ class FuzzSite:
 
     def _forms(self, study: str) -> Iterator[FormSkeleton]:
         """Every form on a page of the study that needs no more than to be opened."""
-        for route in _routes(self.gates[study]):
+        for route in app_routes(self.gates[study]):
             if "GET" not in route.methods or "{" in route.path or route.path == "/leave":
                 continue
             for role in ("browser", "judge", "researcher"):
                 page = self._ask(study, role, route.path)
                 if page.get(b"content-type").startswith(b"text/html"):
-                    yield from _skeletons(self.prefixes[study], role, page.text)
+                    yield from skeletons(self.prefixes[study], role, page.text)
 
 
-def _routes(app: Any) -> list[Route]:
+def app_routes(app: Any) -> list[Route]:
     return [route for route in app.routes if isinstance(route, Route)]
 
 
-def _methods(route: Route) -> tuple[str, ...]:
+def methods_of(route: Route) -> tuple[str, ...]:
     return tuple(sorted(route.methods or ()))
 
 
@@ -424,7 +438,7 @@ class _Forms(HTMLParser):
             (home or self.forms)[-1][part].append((name, values.get("value", "")))
 
 
-def _skeletons(prefix: str, role: str, page: str) -> Iterator[FormSkeleton]:
+def skeletons(prefix: str, role: str, page: str) -> Iterator[FormSkeleton]:
     for form in _Forms(page).forms:
         if form.get("method", "get").lower() != "post":
             continue
@@ -440,7 +454,7 @@ def _skeletons(prefix: str, role: str, page: str) -> Iterator[FormSkeleton]:
 # How each comes in; on the gate of the study, as people do.
 
 
-def _cookies(visitor: Visitor) -> tuple[tuple[bytes, bytes], ...]:
+def cookies(visitor: Visitor) -> tuple[tuple[bytes, bytes], ...]:
     pairs = "; ".join(f"{one.name}={one.value}" for one in visitor.client.cookies.jar)
     return ((b"cookie", pairs.encode()),) if pairs else ()
 
@@ -449,12 +463,12 @@ def _nobody(gate: Any) -> FuzzCaller:
     return FuzzCaller()
 
 
-def _browser(gate: Any) -> FuzzCaller:
+def browser(gate: Any) -> FuzzCaller:
     visitor = Visitor(gate, base=f"http://{HOST}")
     visitor.get("/sign-in")
     gate_token = visitor.token
     visitor.get("/begin")
-    return FuzzCaller(_cookies(visitor), (("_TOKEN_", visitor.token), ("_GATE_", gate_token)))
+    return FuzzCaller(cookies(visitor), (("_TOKEN_", visitor.token), ("_GATE_", gate_token)))
 
 
 def _judge(gate: Any) -> FuzzCaller:
@@ -463,7 +477,7 @@ def _judge(gate: Any) -> FuzzCaller:
     token = visitor.token
     visitor.get("/link")
     (link,) = re.findall(r"/j/([0-9a-f]{32})", visitor.answer.text)[:1]
-    return FuzzCaller(_cookies(visitor), (("_TOKEN_", token), ("_LINK_", link)))
+    return FuzzCaller(cookies(visitor), (("_TOKEN_", token), ("_LINK_", link)))
 
 
 def _researcher(gate: Any) -> FuzzCaller:
@@ -471,7 +485,7 @@ def _researcher(gate: Any) -> FuzzCaller:
     visitor.get("/watch/run")
     one_time = gate.state.site.researcher_store.invite_researcher("Grace")
     values = (("_TOKEN_", visitor.token), ("_ONE_TIME_", one_time), ("_JUDGE_", "judge-1"))
-    return FuzzCaller(_cookies(visitor), values)
+    return FuzzCaller(cookies(visitor), values)
 
 
 def _partner(gate: Any) -> FuzzCaller:
@@ -485,9 +499,9 @@ def _program(gate: Any) -> FuzzCaller:
     return FuzzCaller(((b"authorization", f"Bearer {token}".encode()),), (("_TOKEN_", token),))
 
 
-_ROLES: dict[str, tuple[Callable[[Any], FuzzCaller], str]] = {
+ROLES: dict[str, tuple[Callable[[Any], FuzzCaller], str]] = {
     "nobody": (_nobody, ""),
-    "browser": (_browser, ""),
+    "browser": (browser, ""),
     "judge": (_judge, "/pair"),
     "researcher": (_researcher, "/watch/run"),
     "partner": (_partner, "/shared/_SHARE_"),
@@ -498,7 +512,7 @@ _ROLES: dict[str, tuple[Callable[[Any], FuzzCaller], str]] = {
 
 @contextmanager
 def harmless() -> Iterator[None]:
-    """Without what would take minutes: hashes as slow as real ones, and reports."""
+    """Without what would take minutes: hashes as slow as real ones, reports, new studies."""
 
     def hasher() -> PasswordHasher:
         return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -506,5 +520,7 @@ def harmless() -> Iterator[None]:
     with (
         patch("tiewise.web.researcher.passwords._hasher", hasher),
         patch("tiewise.web.researcher.downloads.start_report", return_value=True),
+        patch("tiewise.web.host.new_study.start_making"),
+        patch("tiewise.web.host.checks.check_faults", return_value=()),
     ):
         yield

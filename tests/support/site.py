@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tiewise.study.create import create_study
@@ -54,19 +54,26 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def running(
+    folder: Path, *options: str, command: str = "serve"
+) -> AbstractContextManager[tuple[str, subprocess.Popen[str]]]:
+    """`tiewise serve`, or `tiewise host`, in a process of its own, once it answers."""
+    return answering(command, str(folder), *options)
+
+
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """`tiewise serve` in a process of its own, once it answers."""
+def answering(*words: str, path: str = "") -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A command that serves a site, in a process of its own, once what is below `path` is ready."""
     port = free_port()
-    words = [sys.executable, "-m", "tiewise.cli.main", "serve", str(folder), "--port", str(port)]
     server = subprocess.Popen(
-        [*words, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+        [sys.executable, "-m", "tiewise.cli.main", *words, "--port", str(port)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(300):
             try:
-                urllib.request.urlopen(f"{url}/health/ready", timeout=5).close()
+                urllib.request.urlopen(f"{url}{path}/health/ready", timeout=5).close()
                 break
             except OSError:
                 assert server.poll() is None, server.stdout.read()

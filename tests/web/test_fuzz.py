@@ -15,21 +15,24 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from support.fuzz import FuzzTally, Send, fuzz, fuzz_round, send_probes
+from support.fuzz import HOSTED, KINDS, FuzzTally, Send, fuzz, fuzz_round, send_probes
+from support.fuzz_host import HostFuzzSite
 from support.fuzz_probes import plain_request, shuffled_probes
 from support.fuzz_requests import CALLERS, FuzzCatalogue, FuzzRequest, FuzzRoute, requests
 from support.fuzz_site import GONE, FuzzAnswer, FuzzCaller, FuzzSite, ask, fault, harmless
 from support.fuzz_site import make_studies as make_fuzz_studies
-from tiewise.web.app import routes
+from tiewise.web.app import judge_routes, routes
+from tiewise.web.host.app import host_routes
 from tiewise.web.security import SECURITY_HEADERS, SecurityHeaders
 
 SECONDS = 60.0
 
 
 @pytest.mark.slow
-def test_a_minute_of_hostile_requests():
+@pytest.mark.parametrize("kinds", [KINDS[:-1], (HOSTED,)], ids=["studies", "hosted"])
+def test_a_minute_of_hostile_requests(kinds):
     """With another seed each time; one that fails is printed with its seed, shrunk."""
-    tally = fuzz(first_seed=secrets.randbits(24), seconds=SECONDS)
+    tally = fuzz(first_seed=secrets.randbits(24), seconds=SECONDS / 2, kinds=kinds)
     assert not tally.failures, "\n\n".join(map(str, tally.failures))
     assert tally.sent > 500
     # What is behind the gates was reached.
@@ -164,6 +167,46 @@ def test_it_knows_every_route_and_every_form(site):
     # Of studies with a design alone: tests/web/test_sheets.py sends these.
     unseen |= {path for path in posts if path.startswith("/watch/sheets")}
     assert posts - sent <= unseen
+
+
+@pytest.fixture(scope="module")
+def hosted(tmp_path_factory) -> Any:
+    with harmless():
+        site = HostFuzzSite(make_fuzz_studies(tmp_path_factory.mktemp("fuzz")))
+        yield site
+        site.close()
+
+
+@pytest.mark.slow
+def test_it_knows_every_route_and_every_form_of_a_site_of_several_studies(hosted):
+    catalogue = hosted.catalogue()
+    known = {(one.path, one.methods) for one in catalogue.routes if not one.prefix}
+    assert known >= {(route.path, tuple(sorted(route.methods))) for route in host_routes()}
+    for prefix in ("/wards", "/words", "/site/preview/wards"):
+        own = {one.path for one in catalogue.routes if one.prefix == prefix}
+        assert own >= {route.path for route in judge_routes()}
+    sent = {form.action.replace("/studies/wards", "/studies/{study}") for form in catalogue.forms}
+    sent = {path.replace("_DRAFT_", "{draft}") for path in sent}
+    posts = {route.path for route in host_routes() if "POST" in route.methods}
+    # Of an archive that holds something, a draft with files, a list without any, and links that
+    # are opened once.
+    unseen = {"/site/archive/back", "/site/archive/remove", "/site/new/{draft}/remove"}
+    unseen |= {"/site/studies/{study}/items/add", "/site/new/{draft}/chunk", "/sign-in/{secret}"}
+    assert posts - sent <= unseen
+
+
+@pytest.mark.slow
+def test_what_an_owner_takes_away_comes_back(hosted):
+    """Archived, deleted or emptied, a study is there for the next request."""
+    for path, more in (
+        ("phase", b"&phase=closed"), ("archive", b""), ("delete", b"&confirm=wards"),
+        ("pilot", b"&confirm=wards"),
+    ):  # fmt: skip
+        for at, body in (("phase", b"&phase=paused"), (path, more)):
+            request = plain_request("researcher", "POST", f"/site/studies/wards/{at}")
+            assert hosted.send(request._replace(body=b"token=_TOKEN_" + body)).status in (303, 422)
+        assert hosted.send(plain_request("judge", "GET", "/wards/pair")).status == 200, path
+        assert hosted.send(plain_request("researcher", "GET", "/wards/watch/run")).status == 200
 
 
 @pytest.mark.slow

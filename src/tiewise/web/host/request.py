@@ -138,8 +138,10 @@ def check_role(request: HostRequest, role: Role) -> None:
     """Refuse somebody who may not do so much, or may not see the study that the address names."""
     if RANK[request.theirs.role] < RANK[role]:
         raise HTTPException(403)
-    if "study" in request.http.path_params:
+    if "study" in request.http.path_params and not request.site.folder.is_study(
         request.study_name()
+    ):
+        raise HTTPException(404)
 
 
 def sign_in_first(request: HostRequest, path: str) -> Response:
