@@ -1,4 +1,4 @@
-"""Makes the fonts of the site from Vazirmatn: one variable file for each script.
+"""Makes the fonts of the site from Vazirmatn: a variable file for each script, two for Latin.
 
     npm pack vazirmatn@33.0.3 && tar xzf vazirmatn-33.0.3.tgz
     python tools/fonts.py "package/fonts/variable/Vazirmatn[wght].ttf"
@@ -19,15 +19,19 @@ from fontTools.varLib import instancer
 STATIC = Path(__file__).parents[1] / "src" / "tiewise" / "web" / "static"
 WEIGHTS = (400, 700)
 SCRIPTS = {
-    "latin": "0020-007E 00A0-017F 0192 0218-021B 02BC 02C6-02C7 02D8-02DD 2002-200D 2010-2015 "
-    "2017-201E 2020-2022 2026-2027 2030 2032-2033 2039-203A 2044 20AC 2116 2122 2202 2206 "
-    "2211-2212 221A 221E 222B 2248 2260 2264-2265 FB01-FB02",
+    "latin": "0020-007E 00A0-00FF 0131 0152-0153 0178 02C6 02DA 02DC 2002-200D 2010-2015 2017-201E "
+    "2020-2022 2026-2027 2030 2032-2033 2039-203A 2044 20AC 2116 2122 2212 2248 2260 2264-2265 "
+    "FB01-FB02",
+    "latin-extended": "0100-0130 0132-0151 0154-0177 0179-017F 0192 0218-021B 02BC 02C7 02D8-02D9 "
+    "02DB 02DD 2202 2206 2211 221A 221E 222B",
     "arabic": "060C-060D 061B 061F 0621-063A 0640-0655 0660-0671 0674 0679 067C 067E 0681 "
     "0685-0686 0688-0689 0691 0693 0695-0696 0698 069A 06A4 06A9 06AB 06AD 06AF 06B5 06BA "
     "06BC-06BE 06C0-06C3 06C6-06D0 06D2-06D5 06F0-06F9 200C-200E 2010-2011 25CC",
 }
+LATIN_FEATURES = ["kern", "ccmp", "locl", "liga", "tnum", "mark", "mkmk"]
 FEATURES = {
-    "latin": ["kern", "ccmp", "locl", "liga", "tnum", "mark", "mkmk"],
+    "latin": LATIN_FEATURES,
+    "latin-extended": LATIN_FEATURES,
     "arabic": [
         "kern", "ccmp", "locl", "init", "medi", "fina", "rlig", "liga", "calt", "mark", "mkmk",
     ],
