@@ -174,7 +174,7 @@ def _note_reading(
     `grade` is the column of graded answers in the file.
     """
     if comparisons.ties and ties_left_out:
-        message = f"{comparisons.ties} tied judgements were left out of the fit (--no-ties)."
+        message = f"{comparisons.ties} tied judgements were left out of the fit, as asked."
         tree.attrs["warnings"] = json.dumps([message, *json.loads(tree.attrs["warnings"])])
         tree.attrs["ties_left_out"] = comparisons.ties
     if comparisons.left_out:
@@ -218,7 +218,7 @@ def _begin_pictures(results: Results, png: bool, process: ReadyProcess | None) -
 
 def _note_left_out(tree: DataTree, comparisons: Comparisons) -> None:
     """Record the rows that were left out, and say so first among the warnings."""
-    message = f"{comparisons.left_out_note.removesuffix('.')} (--drop-invalid)."
+    message = f"{comparisons.left_out_note.removesuffix('.')}, as asked."
     tree.attrs["warnings"] = json.dumps([message, *json.loads(tree.attrs["warnings"])])
     tree.attrs["left_out"] = json.dumps(dict(comparisons.left_out))
 
