@@ -80,8 +80,7 @@ def analyse(
 
     check_output_folder(Path(out), KIND, force=force)
     report = report and can_have("a report", *LIBRARIES)
-    if robust and engine is not None and engine.kind != "exact":
-        raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
+    _check_engine(engine, robust=robust)
     _check_anchors(wording or Wording(), link, model)
     _check_draws_format(draws_format)
     with _drawing_process(report) as process:
@@ -122,6 +121,11 @@ def analyse(
             ),
             replaces=PLOT_FILES,
         )  # fmt: skip
+
+
+def _check_engine(engine: Engine | None, *, robust: bool) -> None:
+    if robust and engine is not None and engine.kind != "exact":
+        raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
 
 
 def _check_anchors(wording: Wording, link: str | Path | None, model: ModelOptions) -> None:
