@@ -285,54 +285,20 @@ def test_no_public_class_name_is_used_twice():
     assert {name: where for name, where in modules.items() if len(where) > 1} == {}
 
 
+OURS = ("tests", "tools", "benchmarks")
 # These words say what happened to a thing, not what it is.
 RIDDLES = {"chance", "told", "said", "found", "wanted", "given"}
 
 
 def test_names_say_what_things_are():
-    paths = [*MODULES.values(), *sorted((ROOT / "tests").rglob("*.py"))]
+    beside = [one for name in OURS for one in sorted((ROOT / name).rglob("*.py"))]
+    paths = [*MODULES.values(), *beside]
     texts = {path.relative_to(ROOT): path.read_text(encoding="utf-8") for path in paths}
     anywhere = re.compile(rf"\b_*({'|'.join(RIDDLES)})_*\b", re.IGNORECASE)
     assert [
         f"{path}, line {line}: {name}"
         for path, text in texts.items() if anywhere.search(text)
         for name, line in names_in(text) if name.lower().strip("_") in RIDDLES
-    ] == []  # fmt: skip
-
-
-# An option alone; a whole command such as `tiewise new --design` says where it is typed.
-OPTION = re.compile(r"(?<![\w`-])--[a-z][a-z-]+")
-COMMAND = re.compile(r"tiewise [a-z{][^`]*--[a-z]")
-# These put command lines together, for a shell, PostgreSQL or a process of their own, or print what
-# a command says when it starts.
-COMMAND_LINES = {
-    "report/reproduce", "study/backups/databases", "study/backups/schedule",
-    "web/host/server", "web/researcher/report_job",
-}  # fmt: skip
-
-
-def strings_in(node: ast.AST) -> Iterator[str]:
-    """Every string of a syntax tree; one with values in it is one string, `{}` for each value."""
-    if isinstance(node, ast.JoinedStr):
-        parts = (one.value if isinstance(one, ast.Constant) else "{}" for one in node.values)
-        yield "".join(map(str, parts))
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
-    else:
-        for child in ast.iter_child_nodes(node):
-            yield from strings_in(child)
-
-
-def test_only_the_command_line_speaks_of_its_options():
-    """The library calls a parameter by its name; `cli/` turns it into an option."""
-    texts = {
-        module: path.read_text(encoding="utf-8") for module, path in MODULES.items()
-        if not within(module, "cli") and module not in COMMAND_LINES
-    }  # fmt: skip
-    assert [
-        f"{module}: {words}"
-        for module, text in texts.items() if OPTION.search(text)
-        for words in strings_in(parsed(text)) if OPTION.search(words) and not COMMAND.search(words)
     ] == []  # fmt: skip
 
 
