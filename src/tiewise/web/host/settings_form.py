@@ -140,7 +140,7 @@ def _value(kind: str, text: str) -> Any:
 
 @cache
 def _template_hints() -> Mapping[str, str]:
-    """Hints on the keys, from the comments in the file of a new study."""
+    """What the remarks of a new study's file say of its keys."""
     text = (
         resources.files("tiewise.study").joinpath("study.toml.template").read_text(encoding="utf-8")
     )
