@@ -210,11 +210,11 @@ def scores(fitted: Fitted, truth: Floats, new: Votes, tie: float) -> dict[str, f
     assert fitted.chances is not None
     chances = np.maximum(fitted.chances(new), 1e-12)
     chosen = new.answer != 1
-    given = chances[:, chosen] / (chances[0, chosen] + chances[2, chosen])
+    decided = chances[:, chosen] / (chances[0, chosen] + chances[2, chosen])
     out = {
         # Where all items are rated alike there is no ranking, and no statistic.
         "rank": float(np.nan_to_num(kendalltau(fitted.quality, truth).statistic)),
-        "decided": float(np.log(given[new.answer[chosen], np.arange(chosen.sum())]).mean()),
+        "decided": float(np.log(decided[new.answer[chosen], np.arange(chosen.sum())]).mean()),
     }
     if tie == 0:
         out["error"] = float(np.sqrt(np.mean((fitted.quality - truth) ** 2)))

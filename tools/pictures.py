@@ -46,11 +46,11 @@ def answers(axes: Axes) -> None:
         ("left is chosen", left, RED), ("about equal", 1 - left - right, GREY),
         ("right is chosen", right, BLUE),
     ]  # fmt: skip
-    for label, chance, colour in lines:
-        axes.plot(gap, chance, color=colour, lw=2.4)
+    for label, probability, colour in lines:
+        axes.plot(gap, probability, color=colour, lw=2.4)
         at = {"left is chosen": 4.0, "about equal": 0.0, "right is chosen": -4.0}[label]
         axes.annotate(
-            label, (at, float(np.interp(at, gap, chance))), (0, 6), textcoords="offset points",
+            label, (at, float(np.interp(at, gap, probability))), (0, 6), textcoords="offset points",
             ha="center", color=colour,
         )  # fmt: skip
     axes.set(xlabel="quality of the left less that of the right (logits)", ylabel="chance")

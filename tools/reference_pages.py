@@ -82,8 +82,8 @@ def public_names() -> set[str]:
 def examples(docs: Path) -> dict[str, str]:
     """The doctest of each name, and under `setup` what all of them share."""
     text = (docs / "reference" / "examples.md").read_text(encoding="utf-8")
-    found = re.findall(r"^## ([\w.]+)\n+```pycon\n(.*?)```", text, re.MULTILINE | re.DOTALL)
-    return dict(found)
+    pattern = r"^## ([\w.]+)\n+```pycon\n(.*?)```"
+    return dict(re.findall(pattern, text, re.MULTILINE | re.DOTALL))
 
 
 def reference_pages(docs: Path) -> dict[str, str]:

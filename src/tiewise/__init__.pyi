@@ -57,7 +57,7 @@ from .model.terms import Sharpness as Sharpness
 from .model.terms import Thresholds as Thresholds
 from .planning.design import StudyDesign as StudyDesign
 from .planning.plan_study import plan_study as plan_study
-from .posterior.bands.told_apart import bands as bands
+from .posterior.bands.bands import bands as bands
 from .posterior.fit import fit as fit
 from .posterior.results_folder import Results as Results
 from .posterior.results_folder import Wording as Wording

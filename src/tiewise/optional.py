@@ -1,4 +1,4 @@
-"""Libraries that not everybody needs: which extra brings each, and what is said without it."""
+"""Libraries that not everybody needs: which extra brings each, and messages without it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def missing_of(libraries: Iterable[str]) -> list[str]:
 
 
 def missing_words(what: str, missing: Iterable[str]) -> str:
-    """What is said where libraries are missing: `a map needs geopandas: pip install …`."""
+    """The message where libraries are missing: `a map needs geopandas: pip install …`."""
     missing = list(missing)
     *others, last = (LIBRARIES.get(name, name) for name in missing)
     names = f"{', '.join(others)} and {last}" if others else last

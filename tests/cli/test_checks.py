@@ -100,7 +100,7 @@ def test_scrutinise_tells_what_the_model_misses(place):
     result = run("scrutinise", place / "free")
     assert result.exit_code == 0, result.output
     assert "miss  Judges differ in ties" in result.output
-    assert "call a tie (--thresholds)" in " ".join(result.output.split())
+    assert "call a tie (option thresholds)" in " ".join(result.output.split())
     table = pd.read_csv(place / "free" / "checks.csv").set_index("check")
     assert table.loc["judges", "p"] < 0.01
     assert (place / "free" / "pictures" / "checks.png").is_file()

@@ -70,7 +70,7 @@ def test_na_is_no_id_and_the_refusal_says_so():
 
 def test_rows_are_left_out_counted_and_left_out_again():
     """The number is in the terminal and among the warnings; the command that repeats it has it."""
-    note = "2 rows were left out: an item missing in 1, an item with itself in 1 (--drop-invalid)."
+    note = "2 rows were left out: an item missing in 1, an item with itself in 1, as asked."
     result = done("fit", write(PAIRS), "--drop-invalid", *QUICK, "--out", "out")
     assert note in " ".join(result.stdout.split())
     assert facts()["left_out"] == {"an item missing": 1, "an item with itself": 1}

@@ -19,16 +19,11 @@ from tiewise.errors import InputError, InputWarning
 SOURCE = Path(tiewise.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z…]")
 WRITTEN_FOR_USERS_OF_THE_COMMAND = {
-    "designs/sentences.py": "the design, in words",
-    "planning/sentences.py": "the plan, in words",
-    "posterior/warnings.py": "warnings that fit.json and the report show",
-    "report/fit_advice.py": "the option that answers to a check",
     "report/reproduce.py": "the command that repeats a fit",
     "study/backups/databases.py": "runs pg_dump and pg_restore",
     "study/backups/schedule.py": "runs the command",
     "web/host/server.py": "says how the site is started",
     "web/researcher/report_job.py": "runs the command",
-    "workflows/analyse.py": "a warning that fit.json and the report show",
 }
 
 

@@ -147,20 +147,20 @@ def test_bends_are_derivatives_of_the_slopes():
     design = BradleyTerry(count_answers(random_answers(40)), terms=EVERY).design
     rng = np.random.default_rng(2)
     point = np.concatenate([rng.normal(size=14), np.exp(rng.normal(size=3) / 3)])
-    bends = -derivative(lambda p: flat(design.likelihood.gradient(unflat(p))), point)
+    hessian = -derivative(lambda p: flat(design.likelihood.gradient(unflat(p))), point)
     ours = design.likelihood.negative_hessian(unflat(point))
     quality, shift, sharp, tie = slice(8), slice(8, 11), slice(11, 14), slice(14, 17)
     blocks = np.block(
         [[ours.laplacians[0], np.zeros((4, 4))], [np.zeros((4, 4)), ours.laplacians[1]]]
     )
-    assert np.allclose(bends[quality, quality], blocks, atol=1e-6)
-    assert np.allclose(bends[shift, quality], ours.shift, atol=1e-6)
-    assert np.allclose(bends[tie, quality], ours.tie[0], atol=1e-6)
+    assert np.allclose(hessian[quality, quality], blocks, atol=1e-6)
+    assert np.allclose(hessian[shift, quality], ours.shift, atol=1e-6)
+    assert np.allclose(hessian[tie, quality], ours.tie[0], atol=1e-6)
     for one, two, known in (
         (shift, shift, ours.shift_shift), (shift, tie, ours.shift_tie[0]),
         (tie, tie, ours.tie_tie[0, 0]), (sharp, tie, ours.sharpness_tie[0]),
     ):  # fmt: skip
-        assert np.allclose(bends[one, two], np.diag(known), atol=1e-6)
+        assert np.allclose(hessian[one, two], np.diag(known), atol=1e-6)
 
 
 def test_chains_do_not_touch_each_other():

@@ -16,8 +16,8 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import DEFAULT_TIE, DEFAULT_VARIANCE
 from tiewise.model.simulate import Truth, simulate_counts
+from tiewise.posterior.bands.bands import SURE, Bands, bands
 from tiewise.posterior.bands.sentences import band_sentences, has_bands, missing_bands
-from tiewise.posterior.bands.told_apart import SURE, Bands, bands
 from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import summarise
 

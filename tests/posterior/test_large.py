@@ -24,7 +24,7 @@ from tiewise.posterior.fit import fit
 from tiewise.posterior.large import watched as watching
 from tiewise.posterior.large.groups import all_draws, is_thinned
 from tiewise.posterior.large.summary import ranked
-from tiewise.posterior.large.watched import named_items, watch
+from tiewise.posterior.large.watched_items import named_items, watch
 from tiewise.posterior.predictions import PosteriorDraws
 from tiewise.posterior.reliability import reliability_facts
 from tiewise.posterior.results_folder import fit_facts

@@ -14,9 +14,9 @@ from support.reference_formulas import rao_kupper_probabilities
 from tiewise.errors import InputError
 from tiewise.posterior.results_folder import Wording
 from tiewise.posterior.scales import SCALES
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.posterior.scales.leaderboard import leaderboard
 from tiewise.posterior.scales.scale import QualityDraws, scale_named, scores
-from tiewise.posterior.scales.shown import shown_scores
 from tiewise.posterior.summaries import summarise
 from tiewise.workflows.write_results import write_results
 

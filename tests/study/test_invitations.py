@@ -1,4 +1,4 @@
-"""Invitations by name, and judges of panels: links, turns, and what is left of a name."""
+"""Invitations by name, and judges of panels: links, states, and what is left of a name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tiewise.errors import InputError
 from tiewise.study.access.judge_data import judge_data
 from tiewise.study.create import create_study
 from tiewise.study.export import export, judge_columns
-from tiewise.study.inviting.deliver import Delivery, MailText, delivery_status
-from tiewise.study.inviting.invitation_store import InvitationStore, Turn
+from tiewise.study.inviting.delivery import Delivery, MailText, delivery_status
+from tiewise.study.inviting.invitation_store import InvitationState, InvitationStore
 from tiewise.study.inviting.mail import MailServer, read_mail_server
 from tiewise.study.inviting.panel_store import PanelStore
 from tiewise.study.inviting.people import Invitee, read_invitees, read_lines
@@ -132,8 +132,9 @@ def test_who_has_not_come_who_is_half_way_and_who_is_done(study, store):
     anna, ben = (join(store, code_of(link.path)).judge for link in links)
     compare(study, store, anna, 3)
     compare(study, store, ben, 2)
-    assert {one.label: (one.turn(3), one.made) for one in invitations.all()} == {
-        "Anna Ashby": (Turn.DONE, 3), "Ben": (Turn.BEGUN, 2), "Class 4b / 7": (Turn.AWAITED, 0),
+    assert {one.label: (one.state(3), one.made) for one in invitations.all()} == {
+        "Anna Ashby": (InvitationState.DONE, 3), "Ben": (InvitationState.BEGUN, 2),
+        "Class 4b / 7": (InvitationState.AWAITED, 0),
     }  # fmt: skip
     assert invitations.labels() == {anna.id: "Anna Ashby", ben.id: "Ben"}
 

@@ -291,4 +291,4 @@ def test_every_change_leaves_a_row_with_who_did_it(researchers, store):
 def test_the_trail_is_the_latest(researchers):
     for k in range(5):
         researchers.log("download", str(k))
-    assert [deed["about"] for deed in researchers.audit_log(most=2)] == ["4", "3"]
+    assert [action["about"] for action in researchers.audit_log(most=2)] == ["4", "3"]

@@ -54,7 +54,7 @@ def test_the_pulse_changes_with_whatever_changes_what_counts_and_with_nothing_el
     store, snapshots
 ):
     ledger, judge, other = ResearcherStore(store), add_judge(store), add_judge(store)
-    deeds = {
+    actions = {
         "an answer": lambda: add_answer(store, judge, AB),
         "another": lambda: add_answer(store, other, CD),
         "an undo": lambda: store.undo(judge),
@@ -62,10 +62,10 @@ def test_the_pulse_changes_with_whatever_changes_what_counts_and_with_nothing_el
         "an inclusion": lambda: ledger.include(other.id),
         "a withdrawal": lambda: store.withdraw(other, judgements_too=True),
     }
-    for name, deed in deeds.items():
+    for name, action in actions.items():
         before = snapshots.pulse()
         assert snapshots.pulse() == before
-        deed()
+        action()
         assert snapshots.pulse() != before, name
     before = snapshots.pulse()
     store.offer(judge, CD, Kind.NEW)

@@ -74,7 +74,8 @@ def outcomes(study: Study) -> list[str]:
 
 
 def trail(app) -> list[tuple[str, str]]:
-    return [(deed["what"], deed["about"]) for deed in app.state.site.researcher_store.audit_log()]
+    rows = app.state.site.researcher_store.audit_log()
+    return [(row["what"], row["about"]) for row in rows]
 
 
 # Phases.

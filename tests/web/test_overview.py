@@ -22,7 +22,7 @@ from tiewise.study.toml.pairing_policy import PolicyCache, with_policy, write_po
 from tiewise.study.values import Phase
 from tiewise.web.app import make_app
 from tiewise.web.live.cache import pack_rows
-from tiewise.web.researcher.overview.next_step import Standing, next_step, state_sentence
+from tiewise.web.researcher.overview.next_step import StudyStatus, next_step, state_sentence
 
 TREES = ("Ash", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel")
 
@@ -58,14 +58,14 @@ def app_with_picture(study: Study, comparisons: list[int], **more: Any) -> Any:
     return make_app(study, store, secret="k" * 40)
 
 
-def standing(**other: Any) -> Standing:
+def status(**other: Any) -> StudyStatus:
     usual: dict[str, Any] = {
         "phase": Phase.OPEN, "done": 412, "judges": 14, "goal": 0, "target": 0.8,
         "reliability": 0.629, "advice": StoppingAdvice(False, "", 240), "rows": [],
         "nouns": ("ward", "wards"), "policy": "uniform", "flagged": 0, "awaited": 0,
         "reported": False,
     }  # fmt: skip
-    return Standing(**usual | other)
+    return StudyStatus(**usual | other)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def standing(**other: Any) -> Standing:
     ],
 )  # fmt: skip
 def test_how_it_stands_is_one_sentence(other, says):
-    assert state_sentence(standing(**other)) == says
+    assert state_sentence(status(**other)) == says
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_how_it_stands_is_one_sentence(other, says):
     ],
 )  # fmt: skip
 def test_one_thing_is_suggested_the_most_urgent_first(other, path):
-    step = next_step(standing(**other))
+    step = next_step(status(**other))
     assert (step.path if step else None) == path
 
 

@@ -45,8 +45,8 @@ def app(study):
     return make_app(study, study.store(), secret="k" * 40)
 
 
-def deeds(app) -> list[str]:
-    return [deed["what"] for deed in app.state.site.researcher_store.audit_log()]
+def actions(app) -> list[str]:
+    return [action["what"] for action in app.state.site.researcher_store.audit_log()]
 
 
 # A link that works once.
@@ -135,7 +135,7 @@ def test_a_hash_of_older_making_is_made_anew_and_nobody_notices(app, production_
     new = researcher_store.password_hash("Ada")
     assert not PasswordHasher().check_needs_rehash(new)
     assert PasswordHasher().verify(new, PASSWORD)
-    assert "change password" not in deeds(app)
+    assert "change password" not in actions(app)
 
 
 def failures(app) -> Iterator[str]:

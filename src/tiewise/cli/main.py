@@ -30,7 +30,7 @@ from tiewise.cli.help.completion import complete_file_names
 from tiewise.cli.help.lists import GroupByJourney
 from tiewise.cli.inviting import invite
 from tiewise.cli.site import host
-from tiewise.errors import InputError, InputWarning
+from tiewise.errors import COMMAND_PREFIX, NOTE_PREFIX, InputError, InputWarning
 from tiewise.optional import explain
 
 LONGEST_LINE = 2_000
@@ -108,7 +108,7 @@ def _complain(words: str) -> None:
     line = " ".join(words.split())
     if len(line) > LONGEST_LINE:  # it quotes something huge; the way out stands at the end
         line = f"{line[: LONGEST_LINE // 2]} … {line[-LONGEST_LINE // 2 :]}"
-    click.echo(f"tiewise: {line}", err=True)
+    click.echo(f"{COMMAND_PREFIX}{line}", err=True)
 
 
 def _in_options(words: str) -> str:
@@ -138,7 +138,7 @@ def _warnings_in_one_line() -> Iterator[None]:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", InputWarning)
             warnings.showwarning = lambda message, *_, **__: _complain(
-                f"note: {_in_options(str(message))}"
+                f"{NOTE_PREFIX}{_in_options(str(message))}"
             )
         yield
 

@@ -50,7 +50,7 @@ def chosen_question(study: Study, options: dict[str, Any]) -> Study:
 def to_fit(folder: str, options: dict[str, Any]) -> tuple[Comparisons, dict[str, Any]]:
     """The judgements of a study, and the options of a fit as its settings say them.
 
-    What was said on the command line has the last word.
+    Options on the command line take precedence.
     """
     from tiewise.study.export import comparisons, judge_columns
     from tiewise.study.researcher_store import ResearcherStore

@@ -15,7 +15,7 @@ from tiewise.posterior.large.groups import (
     stored_top_probability,
     watched_draws,
 )
-from tiewise.posterior.large.watched import CONFIDENT as CONFIDENT
+from tiewise.posterior.large.watched_items import CONFIDENT as CONFIDENT
 from tiewise.posterior.prior_sensitivity import power_weights, sensitivities
 from tiewise.posterior.scales.anchored import SD_BY_ANCHORS
 from tiewise.posterior.summaries import BATCH, FEW_ITEMS
@@ -44,7 +44,7 @@ class Claim(NamedTuple):
 
 
 def leading_claim(tree: DataTree, top: int) -> Claim:
-    """What would be said of the `top` highest; of nobody confidently, then of the most probable."""
+    """The claim about the `top` highest; about the most probable where none is confidently so."""
     if tree.attrs["kind"] == "point":
         return _of_point(tree, top)
     if is_thinned(tree):
@@ -117,7 +117,7 @@ def _moments(flat: Floats) -> tuple[Floats, Floats]:
 
 
 def _shares(mean: Floats, variance: Floats, named: Mask, draws: int) -> tuple[float, float]:
-    """The prior's share in what is said of the named, and the reliability of all items.
+    """The prior's share in the claim about the named items, and the reliability of all items.
 
     Means and variances together make up the spread of qualities, whatever the model: that of the
     prior at the scale that the answers suggest. Monte Carlo error of means is taken off.

@@ -37,7 +37,7 @@ class Check(NamedTuple):
     """One statistic: observed, and replicated from the fit (median and 95 % interval).
 
     `p` is the probability of a replicate as extreme or more so. `parts` are its parts, where it
-    has any: columns part, x, observed, low, middle, high.
+    has any: columns part, x, observed, low, middle, high. `counted` names what they count.
     """
 
     key: str
@@ -49,6 +49,7 @@ class Check(NamedTuple):
     high: float
     p: float
     parts: pd.DataFrame | None = None
+    counted: str = ""
 
 
 def predictive_checks(
@@ -183,7 +184,8 @@ def _wins_of_items(inputs: CheckInputs) -> Iterator[Check]:
     # Of graded answers a win counts by its strength, as in infit.
     what = "wins" if inputs.data.levels == 1 else "points"
     yield _check("wins", f"{what.capitalize()} of each item", f"{what} (sd over items)",
-                 float(observed.std()), replicated.std(axis=1), float(p), parts)  # fmt: skip
+                 float(observed.std()), replicated.std(axis=1), float(p), parts,
+                 what)  # fmt: skip
 
 
 CHECKS: tuple[Callable[[CheckInputs], Iterator[Check]], ...] = (
@@ -201,10 +203,10 @@ CHECKS: tuple[Callable[[CheckInputs], Iterator[Check]], ...] = (
 
 def _check(
     key: str, title: str, unit: str, observed: float, replicated: Floats, p: float,
-    parts: pd.DataFrame | None = None,
+    parts: pd.DataFrame | None = None, counted: str = "",
 ) -> Check:  # fmt: skip
     low, middle, high = (float(q) for q in np.quantile(replicated, (0.025, 0.5, 0.975)))
-    return Check(key, title, unit, observed, low, middle, high, p, parts)
+    return Check(key, title, unit, observed, low, middle, high, p, parts, counted)
 
 
 def _parts(x: Floats | Integers, observed: Floats, replicated: Floats, unit: float) -> pd.DataFrame:

@@ -135,7 +135,7 @@ def _with_robustness(verdict: Verdict, results: Results) -> Verdict:
 
 
 def _stored_verdict(results: Results) -> Verdict | None:
-    """The verdict in `fit.json`, where it is about as many highest items as are spoken of."""
+    """The verdict in `fit.json`, where it is about the same number of highest items."""
     stored = results.facts.get("verdict")
     top = min(results.wording.top, max(int(results.facts["items"]) - 1, 1))
     return Verdict.from_dict(stored) if stored and stored["top"] == top else None

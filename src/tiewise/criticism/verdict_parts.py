@@ -141,7 +141,7 @@ def number_of_comparisons(tree: DataTree) -> int:
 
 
 def _known_before(tree: DataTree) -> str:
-    """What else than answers a fit knows of its items: anchors, an earlier study, or nothing."""
+    """What a fit knows of its items besides answers: anchors, an earlier study, or nothing."""
     anchors = json.loads(tree.attrs.get("model", "{}")).get("anchors")
     if anchors is None:
         return ""

@@ -17,7 +17,7 @@ from tiewise.data.answers import ANSWERS, FIRST, SECOND, TIE, on_scale
 from tiewise.data.counts import Counts, Integers, natural_order
 from tiewise.data.files import write_csv
 from tiewise.data.format_rules import BadRow, Judgements
-from tiewise.data.formats import heading
+from tiewise.data.formats import heading, interface_table
 from tiewise.data.frames import (
     Frame,
     Source,
@@ -86,22 +86,7 @@ def read_comparisons(
         drop_invalid=drop_invalid,
         any_id=any_id,
     )
-    rows, times = distinct_rows(opened.frame, layout.columns, layout.ids)
-    if not len(times):
-        raise InputError(
-            f"{opened.name}: there are column names but no rows; save it with its rows"
-        )
-    judgements = layout.parse(rows)
-    if isinstance(judgements, BadRow):
-        raise InputError(f"{opened.name}, {_first_fault(opened, layout, rows, judgements)}")
-    left_out = {reason: int(times[gone].sum()) for reason, gone in judgements.left_out.items()}
-    left_out = {reason: number for reason, number in left_out.items() if number}
-    if not len(judgements.row):
-        raise InputError(
-            f"{opened.name}: none of its {times.sum()} rows is a pair of two items "
-            f"({_reasons(left_out)}); check which columns hold them"
-        )
-    tally = _repeated(judgements, times)
+    tally, left_out = _pairs_of(opened, layout)
     offered = None
     if isinstance(source, (str, PathLike)):
         offered = read_ties_offered(source, question_id)
@@ -250,7 +235,7 @@ class Comparisons:
         stratum_of_row = [SEPARATOR.join(texts) for texts in rows.rows(parts)]
         strata = natural_order(stratum_of_row[k] for k in kept)
         stratum = _positions(strata, stratum_of_row)[judgements.row]
-        return _repeated(judgements, times), strata, stratum
+        return judgements.repeated(times), strata, stratum
 
     def _column(self, by: str) -> str:
         if by == "judge" and self.layout.judge is not None:
@@ -332,7 +317,7 @@ class Comparisons:
         rows = self.rows()
         if self.layout.counted:
             rows = rows.loc[rows.index.repeat(rows.pop("times"))].reset_index(drop=True)
-        columns = _interface(rows, None if self.layout.sides else self.items)
+        columns = interface_table(rows, None if self.layout.sides else self.items)
         own = {"judge", "first", "second", "outcome", "grade"}
         extras = _renamed(rows.drop(columns=list(own & set(rows.columns))), columns)
         if "comparison_id" not in extras:
@@ -348,15 +333,30 @@ class Comparisons:
         )
 
 
+def _pairs_of(opened: Source, layout: Layout) -> tuple[Judgements, dict[str, int]]:
+    """The judgements of a table, each as often as its row occurs; rows left out, by the reason."""
+    rows, times = distinct_rows(opened.frame, layout.columns, layout.ids)
+    if not len(times):
+        raise InputError(
+            f"{opened.name}: there are column names but no rows; save it with its rows"
+        )
+    judgements = layout.parse(rows)
+    if isinstance(judgements, BadRow):
+        raise InputError(f"{opened.name}, {_first_fault(opened, layout, rows, judgements)}")
+    left_out = {reason: int(times[gone].sum()) for reason, gone in judgements.left_out.items()}
+    left_out = {reason: number for reason, number in left_out.items() if number}
+    if not len(judgements.row):
+        raise InputError(
+            f"{opened.name}: none of its {times.sum()} rows is a pair of two items "
+            f"({_reasons(left_out)}); check which columns hold them"
+        )
+    return judgements.repeated(times), left_out
+
+
 def _positions(names: Iterable[str], texts: Iterable[str]) -> Integers:
     """Where each text stands among the names, or -1."""
     position = {name: k for k, name in enumerate(names)}
     return np.array([position.get(text, -1) for text in texts], np.int64)
-
-
-def _repeated(judgements: Judgements, times: Integers) -> Judgements:
-    """The judgements of distinct rows, each as often as its row occurs."""
-    return replace(judgements, times=judgements.times * times[judgements.row])
 
 
 def _reasons(left_out: Mapping[str, int]) -> str:
@@ -372,28 +372,6 @@ def _first_fault(source: Source, layout: Layout, rows: TextColumns, bad: BadRow)
     first = layout.parse(text_columns(source.frame, layout.columns, layout.ids))
     assert isinstance(first, BadRow), "a group was bad, so one of its rows is"
     return f"{source.row_name(first.row)}: {first.message}"
-
-
-def _interface(rows: pd.DataFrame, items: tuple[str, ...] | None) -> pd.DataFrame:
-    """Our rows in the columns of the comparison interface; pairs in the order of `items` if any."""
-    import pandas as pd
-
-    first, second, outcome = rows["first"], rows["second"], rows["outcome"]
-    chosen_first, chosen_second = (outcome == ANSWERS[code].word for code in (FIRST, SECOND))
-    chosen = first.where(chosen_first, second.where(chosen_second, None))
-    if items is not None:
-        turn = _positions(items, first) > _positions(items, second)
-        first, second = first.mask(turn, second), second.mask(turn, first)
-    return pd.DataFrame(
-        {
-            "user_id": rows["judge"],
-            "item_1_id": first,
-            "item_2_id": second,
-            "selected_item_id": chosen,
-            "state": outcome.map({answer.word: answer.state for answer in ANSWERS}),
-            **({"grade": rows["grade"]} if "grade" in rows else {}),
-        }
-    )
 
 
 def _renamed(extras: pd.DataFrame, taken: Iterable[object]) -> pd.DataFrame:

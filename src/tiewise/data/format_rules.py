@@ -63,6 +63,10 @@ class Judgements:
     left_out: Mapping[str, Mask] = field(default_factory=dict)
     strength: Integers | None = None
 
+    def repeated(self, times: Integers) -> Judgements:
+        """The judgements of distinct rows, each as often as its row occurs."""
+        return replace(self, times=self.times * times[self.row])
+
 
 class BadRow(NamedTuple):
     """The first row that cannot be, and why."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from tiewise.data.format_rules import (
     pair_faults,
 )
 from tiewise.data.text_columns import MISSING, UNKNOWN, TextColumns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FLAG = {"tie": ("tie", "tied", "is_tie")}
 
@@ -105,6 +109,29 @@ INTERFACE = Format(
     },
     instead_of=["pair and winner"],
 )
+
+
+def interface_table(rows: pd.DataFrame, items: tuple[str, ...] | None) -> pd.DataFrame:
+    """Our rows in the columns of the comparison interface; pairs in the order of `items` if any."""
+    import pandas as pd
+
+    first, second, outcome = rows["first"], rows["second"], rows["outcome"]
+    chosen_first, chosen_second = (outcome == ANSWERS[code].word for code in (FIRST, SECOND))
+    chosen = first.where(chosen_first, second.where(chosen_second, None))
+    if items is not None:
+        position = {item: k for k, item in enumerate(items)}
+        turn = first.map(position) > second.map(position)
+        first, second = first.mask(turn, second), second.mask(turn, first)
+    return pd.DataFrame(
+        {
+            "user_id": rows["judge"],
+            "item_1_id": first,
+            "item_2_id": second,
+            "selected_item_id": chosen,
+            "state": outcome.map({answer.word: answer.state for answer in ANSWERS}),
+            **({"grade": rows["grade"]} if "grade" in rows else {}),
+        }
+    )
 
 
 # Tables that name the chosen item.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tiewise.designs.efficiency import ADAPTIVE, DESIGN, RANDOM
 from tiewise.planning.curves import Estimate
-from tiewise.text import quantity
+from tiewise.text import percent, quantity
 
 if TYPE_CHECKING:
     from tiewise.designs.assessed import AssessedDesign
@@ -58,15 +58,15 @@ def _reliability(assessed: AssessedDesign) -> Iterator[str]:
             yield f"With {WAYS[name]} the same would take {much} comparisons."
         if ADAPTIVE not in known.beside:
             yield (
-                "Adaptive pairing was not simulated beside it: with so many items it takes long "
-                "(--adaptive)."
+                "Adaptive pairing was not simulated beside it: with so many items it takes "
+                "long, and it was not asked for."
             )
     variance, target = assessed.variance, TARGET_WORDS[assessed.design.wish.target]
     share = variance.design / variance.random.value
     yield (
-        f"By the prior, it leaves {100 * variance.design:.1f} % of the variance of {target}; as "
-        f"many random pairs leave {100 * variance.random.value:.1f} %, and so it has "
-        f"{100 * share:.1f} % of theirs."
+        f"By the prior, it leaves {percent(variance.design, 1)} of the variance of {target}; as "
+        f"many random pairs leave {percent(variance.random.value, 1)}, and so it has "
+        f"{percent(share, 1)} of theirs."
     )
 
 

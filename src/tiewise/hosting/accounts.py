@@ -121,7 +121,7 @@ class AccountStore(ResearcherStore):
         )
 
     def forget_study(self, name: str) -> None:
-        """Nobody was ever let into a study of this name: the next one may be another."""
+        """Take a study of this name from all accounts: another may come to have the name."""
         with self._database.writing() as connection:
             connection.execute(grants.delete().where(grants.c.study == name))
             connection.execute(takeovers.delete().where(takeovers.c.study == name))
@@ -157,7 +157,7 @@ def _copy_account(
 
 
 def _names(name: str, study: str) -> Iterable[str]:
-    """Names for an account, the wished one first."""
+    """Candidate names for an account, the requested one first."""
     yield name
     yield f"{name} ({study})"[:100]
     yield from (f"{name[:30]} ({study} {k})"[:100] for k in range(2, 10_000))

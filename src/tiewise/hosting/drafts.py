@@ -1,4 +1,4 @@
-"""Studies that are being made: their uploaded files, and what was said of them so far."""
+"""Drafts of studies: their uploaded files, and the details that were entered so far."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ USUAL_QUOTAS = Quotas()
 
 
 class UploadFault(InputError):
-    """What is not taken; the message says why."""
+    """An upload that is refused; the message says why."""
 
 
 class UploadedFile(NamedTuple):
-    """A file that is there as a whole."""
+    """A file that was uploaded completely."""
 
     name: str
     size: int
@@ -61,27 +61,27 @@ class Draft:
 
     @property
     def id(self) -> str:
-        """What the draft is called in addresses."""
+        """The id of the draft in addresses."""
         return self.folder.name
 
     @property
     def files_folder(self) -> Path:
-        """The files that are there as a whole."""
+        """The folder of the files that were uploaded completely."""
         return self.folder / "files"
 
     def details(self) -> dict[str, Any]:
-        """Who began it, and what was said of the study so far."""
+        """Who began it, and the details of the study that were entered so far."""
         values: dict[str, Any] = json.loads(
             (self.folder / "draft.json").read_text(encoding="utf-8")
         )
         return values
 
     def keep_details(self, **details: Any) -> None:
-        """Say more of the study."""
+        """Store further details of the study."""
         write_whole(self.folder / "draft.json", json.dumps(self.details() | details))
 
     def state(self) -> dict[str, Any]:
-        """What came of making it; empty before that."""
+        """The result of making the study; empty before that."""
         try:
             values: dict[str, Any] = json.loads(
                 (self.folder / "state.json").read_text(encoding="utf-8")
@@ -91,11 +91,11 @@ class Draft:
         return values
 
     def keep_state(self, **state: Any) -> None:
-        """Say what came of making it."""
+        """Store the result of making the study."""
         write_whole(self.folder / "state.json", json.dumps(state))
 
     def files(self) -> list[UploadedFile]:
-        """The files that are there as a whole, by name."""
+        """The files that were uploaded completely, by name."""
         home = self.files_folder
         paths = [path for path in home.rglob("*") if path.is_file()]
         names = [path.relative_to(home).as_posix() for path in paths]
@@ -104,11 +104,11 @@ class Draft:
         )
 
     def unfinished(self) -> int:
-        """How many files were begun and are not there as a whole."""
+        """How many uploads were begun and not completed."""
         return len(list((self.folder / "parts").iterdir()))
 
     def received(self, name: str, size: int) -> int:
-        """How many bytes of a file of this name and size are there."""
+        """How many bytes of a file of this name and size were uploaded so far."""
         whole = self.files_folder / safe_name(name)
         if whole.is_file() and whole.stat().st_size == size:
             return size
@@ -151,7 +151,7 @@ class Draft:
                 part.replace(whole)
 
     def receiving_path(self) -> Path:
-        """Where a file is written whose size nobody has said."""
+        """Where a file of unknown size is written."""
         return self.folder / "parts" / f"form{secrets.token_hex(8)}-0"
 
     def check_growth(self, name: str, size: int, quotas: Quotas, site: SiteFolder) -> None:
@@ -163,7 +163,7 @@ class Draft:
             self.begin(name, size, quotas, site)
 
     def keep(self, path: Path, name: str) -> None:
-        """Put a file that was written into its place."""
+        """Move a file that was written completely into its place."""
         whole = self.files_folder / safe_name(name)
         if path.stat().st_size == 0:
             path.unlink()
@@ -172,22 +172,22 @@ class Draft:
         os.utime(self.folder)
 
     def remove(self, name: str) -> None:
-        """Take a file out again."""
+        """Remove a file."""
         with self._locked():
             (self.files_folder / safe_name(name)).unlink(missing_ok=True)
 
     def forget_parts(self) -> None:
-        """Take out what was begun and is not whole."""
+        """Remove uploads that were not completed."""
         with self._locked():
             for part in (self.folder / "parts").iterdir():
                 part.unlink()
 
     def delete(self) -> None:
-        """Remove all of it."""
+        """Remove the draft with its files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def making_lock(self) -> int | None:
-        """The lock of making the study, as an open file; None where somebody holds it."""
+        """The lock of making the study, as an open file; None where another process holds it."""
         return _lock(self.folder / "making", wait=False)
 
     def is_being_made(self) -> bool:
@@ -202,7 +202,7 @@ class Draft:
         return self.folder / "parts" / f"{digest}-{size}"
 
     def _promised(self, besides: Path) -> int:
-        """The bytes that are there, and those that begun files will have."""
+        """The bytes uploaded so far, and those still to come of files that were begun."""
         parts = [path for path in (self.folder / "parts").iterdir() if path != besides]
         begun = sum(int(path.name.rpartition("-")[2]) for path in parts)
         return begun + sum(file.size for file in self.files())
@@ -218,7 +218,7 @@ class Draft:
 
 
 class _Bounded:
-    """A file that takes so many bytes and no more."""
+    """A file that refuses bytes beyond a number."""
 
     def __init__(self, file: Any, left: int, name: str) -> None:
         self._file, self._left, self._name = file, left, name
@@ -261,14 +261,14 @@ def find_draft(site: SiteFolder, id_: str, account: int) -> Draft | None:
 
 
 def drafts_of(site: SiteFolder, account: int) -> list[Draft]:
-    """The drafts of an account that came to nothing yet, the latest first."""
+    """The drafts of an account that are no study yet, the latest first."""
     paths = sorted(site.uploads.iterdir(), key=lambda path: -path.stat().st_mtime)
     known = [find_draft(site, path.name, account) for path in paths]
     return [draft for draft in known if draft is not None and not draft.state().get("made")]
 
 
 def remove_abandoned(site: SiteFolder, older_than: float = ABANDONED_SECONDS) -> int:
-    """Remove uploads that nobody has gone on with for a day; how many."""
+    """Remove drafts that nobody has changed for a day; returns how many."""
     gone = 0
     for path in site.uploads.iterdir():
         draft = Draft(path)

@@ -99,7 +99,7 @@ def remove_leftovers(site: SiteFolder) -> None:
 
 
 def exports(site: SiteFolder) -> list[Path]:
-    """What was kept of deleted studies, the latest first."""
+    """Exports of deleted studies, the latest first."""
     return sorted(site.exports.glob("*.zip"), key=lambda path: -path.stat().st_mtime)
 
 
@@ -157,7 +157,7 @@ def _copy_database(path: Path, to: Path) -> None:
 
 
 def _drop_tables(store: JudgeStore) -> None:
-    """Take our tables out of a database on a server."""
+    """Drop our tables in a database on a server."""
     with store.writing() as connection:
         study_tables.drop_all(connection)
         connection.execute(text("DROP TABLE alembic_version"))

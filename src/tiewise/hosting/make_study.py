@@ -60,7 +60,7 @@ def start_making(draft: Draft, site: SiteFolder, database: str | None, quotas: Q
 
 
 def main(folder: str, home: str) -> None:
-    """Make the study, and keep what came of it with the draft."""
+    """Make the study, and store the result with the draft."""
     os.nice(5)
     draft, site = Draft(Path(folder)), SiteFolder.open(home)
     work = draft.folder / "work"
@@ -83,7 +83,7 @@ def main(folder: str, home: str) -> None:
 
 
 def _make(draft: Draft, site: SiteFolder, work: Path) -> str:
-    """The name of the new study, which is in its place."""
+    """Make the study and move it into its place; returns its name."""
     details = draft.details()
     name = str(details["address"])
     site.refuse_name(name)
@@ -100,7 +100,7 @@ def _make(draft: Draft, site: SiteFolder, work: Path) -> str:
 
 
 class _Steps:
-    """Keeps how far it is with the draft, a few times a second."""
+    """Stores progress with the draft, a few times a second."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft, self._last = draft, 0.0

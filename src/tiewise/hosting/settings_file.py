@@ -35,7 +35,7 @@ class ChangedMeanwhile(InputError):
 
 
 class RefusedSettings(InputError):
-    """Settings that cannot be; `faults` are all of them, key by key."""
+    """Settings that are not valid; `faults` lists all that is wrong, key by key."""
 
     def __init__(self, faults: list[str]) -> None:
         self.faults = tuple(faults)
@@ -140,7 +140,7 @@ def changed_meaning(study: Path, store: JudgeStore, settings: Settings) -> list[
 
 @contextmanager
 def file_lock(study: Path) -> Iterator[None]:
-    """Nobody else changes files of this study in the meantime."""
+    """A lock under which nobody else changes files of this study."""
     import fcntl
 
     file = os.open(study, os.O_RDONLY)

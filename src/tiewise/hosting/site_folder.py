@@ -52,7 +52,7 @@ class SiteFolder:
 
     @property
     def exports(self) -> Path:
-        """What was kept of studies that were deleted."""
+        """Exports of studies that were deleted."""
         return self.path / ".exports"
 
     @property

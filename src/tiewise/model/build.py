@@ -92,13 +92,7 @@ def build_model(
     threshold = _has_threshold(comparisons, tie) if ties is None else ties
     if not threshold:
         counts = counts.without_ties()
-    if counts.comparisons == 0:
-        raise InputError(
-            "there is nothing to fit: no judgement chooses an item"
-            + (" (ties=False leaves ties out)" if ties is False else " or calls a tie")
-            + (f", {counts.skips} are skips" if counts.skips else "")
-            + "; give a file with some that do"
-        )
+    _refuse_nothing(counts, ties)
     quality_prior = choose_prior(context, prior, reach=reach, share=share)
     if quality_prior.items is not None:
         context.refuse_strangers(counts.items, quality_prior.items)
@@ -110,6 +104,17 @@ def build_model(
         terms=terms,
         anchors=_anchors(anchors, anchor_slope),
     )
+
+
+def _refuse_nothing(counts: Counts, ties: bool | None) -> None:
+    """Refuse counts without any answer that compares two items."""
+    if counts.comparisons == 0:
+        raise InputError(
+            "there is nothing to fit: no judgement chooses an item"
+            + (" (ties=False leaves ties out)" if ties is False else " or calls a tie")
+            + (f", {counts.skips} are skips" if counts.skips else "")
+            + "; give a file with some that do"
+        )
 
 
 def _anchors(source: object, slope: float | str | None) -> Anchors | None:

@@ -153,11 +153,7 @@ class Sharpness:
 
     def to_dict(self) -> dict[str, Any]:
         """What it is, as data."""
-        return {
-            "kind": self.kind,
-            "variance": prior_to_dict(self.variance),
-            **({"reference": self.reference} if self.reference else {}),
-        }
+        return _variation_dict(self)
 
     @staticmethod
     def describe(facts: Mapping[str, Any]) -> str:
@@ -184,11 +180,7 @@ class Thresholds:
 
     def to_dict(self) -> dict[str, Any]:
         """What it is, as data."""
-        return {
-            "kind": self.kind,
-            "variance": prior_to_dict(self.variance),
-            **({"reference": self.reference} if self.reference else {}),
-        }
+        return _variation_dict(self)
 
     @staticmethod
     def describe(facts: Mapping[str, Any]) -> str:
@@ -196,6 +188,15 @@ class Thresholds:
         variance = format_prior(facts["variance"])
         whose = _whose(facts)
         return f"thresholds of {whose}, variance of their logarithms {variance}"
+
+
+def _variation_dict(term: Sharpness | Thresholds) -> dict[str, Any]:
+    """How strata vary, as data."""
+    return {
+        "kind": term.kind,
+        "variance": prior_to_dict(term.variance),
+        **({"reference": term.reference} if term.reference else {}),
+    }
 
 
 def _whose(facts: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What one answer tells of a pair drawn at random, by the number of answers that are offered."""
+"""The information of one answer about a random pair, by the number of answers that are offered."""
 
 from __future__ import annotations
 

@@ -107,8 +107,8 @@ def _out_of_reach(plan: Plan, prior: str) -> str:
         )
     return (
         f"{which.capitalize()} reliability of {plan.target:.2f} is out of reach: it takes more "
-        f"than {there}. Items as alike as this are hard to rank; settle for less "
-        "(--reliability), or for the top few."
+        f"than {there}. Items as alike as this are hard to rank; settle for less, "
+        "or for the top few."
     )
 
 
@@ -173,12 +173,12 @@ def _assumptions(plan: Plan) -> str:
         )
     pair = random_pair(design.prior, len(design.items), design.spread, design.tie)
     ties = f", call them equal {percent(pair.tied)}" if design.tie else ""
-    step = f", --cut-step {design.step:g}" if design.levels > 1 else ""
+    step = f", step between cuts {design.step:g}" if design.levels > 1 else ""
     return (
         f"Assumed: of two items at random judges choose the better {percent(pair.better)} of "
         f"the time{ties}, and choose the worse {percent(pair.worse)} "
-        f"(--spread {design.spread:g}, --tie-tendency {design.tie:.3g}{step}); all judge by one "
-        f"scale.{_strength_assumption(plan)}{_map_assumption(plan)}"
+        f"(spread {design.spread:g}, tie tendency {design.tie:.3g}{step}); all judge by one scale."
+        f"{_strength_assumption(plan)}{_map_assumption(plan)}"
     )
 
 

@@ -126,9 +126,8 @@ def _paint_wins(axes: Axes, check: Check) -> None:
         return
     _paint_parts(axes, rest, 3)
     axes.axhline(0, color=NEUTRAL, linewidth=0.8, zorder=0)
-    what = check.unit.partition(" ")[0]
-    axes.set_xlabel(f"{what} expected, a tie counting half")
-    axes.set_ylabel(f"{what} beyond that")
+    axes.set_xlabel(f"{check.counted} expected, a tie counting half")
+    axes.set_ylabel(f"{check.counted} beyond that")
 
 
 def _paint_share_outside(axes: Axes, rest: pd.DataFrame) -> None:

@@ -18,7 +18,7 @@ from tiewise.plots.legends import Swatch, swatch_list
 from tiewise.plots.map_shapes import TALLEST, Bounds, MapShapes, enlarged_part, map_shapes
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import uncompared_note
-from tiewise.posterior.scales.shown import shown_scores
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.text import quantity
 
 if TYPE_CHECKING:

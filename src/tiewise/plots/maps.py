@@ -40,8 +40,8 @@ from tiewise.plots.map_canvas import MapTable, map_page, map_table
 from tiewise.posterior.diagnostics import centred_parts
 from tiewise.posterior.large.groups import is_thinned, summary_columns
 from tiewise.posterior.phrases import has_top_probabilities, top_phrase
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.posterior.scales.scale import scored
-from tiewise.posterior.scales.shown import shown_scores
 from tiewise.text import (
     PROBABILITY_SCALE,
     probability_percent,

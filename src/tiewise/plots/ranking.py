@@ -33,7 +33,7 @@ from tiewise.plots.legends import BarLabel, labels_below
 from tiewise.posterior.bands.sentences import item_bands, shows_bands
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import uncompared_note
-from tiewise.posterior.scales.shown import ShownScores, shown_scores
+from tiewise.posterior.scales.display_scale import ShownScores, shown_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

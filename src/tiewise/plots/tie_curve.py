@@ -17,8 +17,8 @@ from tiewise.plots.definition import PlotDefinition
 from tiewise.posterior.judgement_record import grade_counts
 from tiewise.posterior.large.groups import quality_means
 from tiewise.posterior.phrases import answer_words, has_ties
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.posterior.scales.scale import Scale, scored
-from tiewise.posterior.scales.shown import shown_scores
 from tiewise.posterior.summaries import answer_curves, tie_curve
 from tiewise.text import probability_percent
 

@@ -1,4 +1,4 @@
-"""How much of the differences between items follows the map, and what can be said of it."""
+"""How much of the differences between items follows the map, and how surely that is known."""
 
 from __future__ import annotations
 

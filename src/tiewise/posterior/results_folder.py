@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -91,6 +91,17 @@ class Wording:
     def one(self) -> str:
         """The singular of the noun."""
         return noun_forms(self.noun)[0]
+
+
+class WordingChanges(TypedDict, total=False):
+    """What of the wording of results may be changed afterwards."""
+
+    question: str
+    higher: str
+    lower: str
+    noun: str
+    top: int
+    scale: str
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tiewise.engines.stored_draws import STORED_NUMBERS
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.diagnostics import Convergence, convergence
-from tiewise.posterior.large.watched import watch
+from tiewise.posterior.large.watched_items import watch
 from tiewise.posterior.warnings import ENOUGH_DRAWS, MAX_RHAT
 from tiewise.progress import Progress
 

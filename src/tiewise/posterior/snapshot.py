@@ -71,7 +71,7 @@ def snapshot_figures(
 def scale_figures(
     name: str, tree: DataTree, figures: Mapping[str, Any], nouns: tuple[str, str]
 ) -> dict[str, Any]:
-    """Scores on a scale beside the figures of quality, and what readers are told; {} for logits."""
+    """Scores on a scale beside the figures of quality, and their meaning; {} for logits."""
     scale = scale_named(name)
     if not scored(scale):
         return {}

@@ -13,7 +13,7 @@ from xarray import DataTree
 from tiewise.data.answers import grade_probabilities
 from tiewise.errors import InputError
 from tiewise.model.likelihood import answer_probabilities
-from tiewise.posterior.bands.told_apart import bands
+from tiewise.posterior.bands.bands import bands
 from tiewise.posterior.diagnostics import centred_parts, ess, rhat
 from tiewise.posterior.large.groups import (
     all_draws,

@@ -14,7 +14,7 @@ from tiewise.data.comparisons import Comparisons
 from tiewise.data.counts import COLUMNS, Counts, rows_of
 from tiewise.data.facts import facts_of_judgements
 from tiewise.engines.base import Draws
-from tiewise.errors import InputError
+from tiewise.errors import ModelNotStoredError
 from tiewise.geo.graph import Graph
 from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
@@ -257,9 +257,9 @@ def _rebuild_anchors(described: Mapping[str, Any]) -> Anchors | None:
     if facts is None:
         return None
     if "anchors" not in facts:
-        raise InputError(
-            "these results are linked to an earlier study, which they do not hold; give the file "
-            "of judgements and the earlier results instead"
+        raise ModelNotStoredError(
+            "these results are linked to an earlier study, which they do not hold",
+            "give the file of judgements and the earlier results instead",
         )
     items, values, sd = zip(*facts["anchors"], strict=True)
     slope, scale = facts.get("slope", 1.0), facts.get("slope_scale")
@@ -270,9 +270,9 @@ def rebuild_prior(tree: DataTree) -> QualityPrior:
     """The prior of quality of a fit, from what its tree holds."""
     described = json.loads(tree.attrs["model"])
     if "quality" not in described:
-        raise InputError(
-            f"{tree.attrs['engine']} has a prior of its own, so the model cannot be fitted again; "
-            "fit with another engine"
+        raise ModelNotStoredError(
+            f"{tree.attrs['engine']} has a prior of its own, so the model cannot be fitted again",
+            "fit with another engine",
         )
     facts, items = described["quality"], tuple(tree["constant_data/item"].to_numpy().astype(str))
     if "prior" in tree.children and "edges" in tree["prior"]:
@@ -282,9 +282,10 @@ def rebuild_prior(tree: DataTree) -> QualityPrior:
         factor = tree["prior/factor"].to_numpy()
         return Covariance(np.asarray(factor @ factor.T), items)
     if facts["kind"] != Independent.kind:
-        raise InputError(
+        raise ModelNotStoredError(
             f"these results do not hold their prior ({describe_quality_prior(facts)}), so nothing "
-            "can be fitted again; give the file of judgements and the map instead"
+            "can be fitted again",
+            "give the file of judgements and the map instead",
         )
     return Independent(items)
 
@@ -331,9 +332,10 @@ def _rebuild_terms(tree: DataTree, described: Sequence[Mapping[str, Any]]) -> tu
 def _term(tree: DataTree, facts: Mapping[str, Any]) -> Term:
     kind = facts["kind"]
     if kind == Covariates.kind or (kind == Groups.kind and facts["prior"] is not None):
-        raise InputError(
+        raise ModelNotStoredError(
             "a model with covariates, or with groups that have a prior of their own, cannot be put "
-            "together again from its results; give the file of judgements instead"
+            "together again from its results",
+            "give the file of judgements instead",
         )
     variance: Any = prior_from_dict(facts["variance"], VARIANCE_PRIORS)
     if kind == Sharpness.kind:
@@ -360,7 +362,7 @@ def _term(tree: DataTree, facts: Mapping[str, Any]) -> Term:
 def _known_strata(tree: DataTree) -> tuple[str, ...]:
     strata = _stratum_names(tree)
     if strata is None and int(tree["observed_data/stratum"].max()) > 0:
-        raise InputError(
-            "these results of an earlier version do not name the strata of their terms; fit again"
+        raise ModelNotStoredError(
+            "these results of an earlier version do not name the strata of their terms", "fit again"
         )
     return strata or ("all",)

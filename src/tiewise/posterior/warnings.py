@@ -22,14 +22,14 @@ CANNOT_SAY: dict[CannotSay, str] = {
         "order of the items explains all of them, however far apart the items are. The answers "
         "do not say how far apart, or how surely one beats another; that is the prior's word. "
         "Collect more, some about pairs that were compared before, or hold the variance at a "
-        "value known from elsewhere (--variance)."
+        "value known from elsewhere."
     ),
     "semiorder": (
         "No answer stands against another: items can be put on a line, far apart where one was "
         "chosen and close together where they tied, and the line can be stretched at will. The "
         "answers say neither how far apart items are nor how wide the tie threshold is; that is "
         "the priors' word. Collect more, some about pairs that were compared before, or hold the "
-        "variance at a value known from elsewhere (--variance)."
+        "variance at a value known from elsewhere."
     ),
     "ties": (
         "Every answer is a tie: no item was ever chosen over another, so the answers say neither "

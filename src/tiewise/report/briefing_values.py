@@ -18,8 +18,8 @@ from tiewise.posterior.phrases import (
     uncompared_note,
 )
 from tiewise.posterior.results_folder import Results, Wording
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.posterior.scales.scale import Scale
-from tiewise.posterior.scales.shown import shown_scores
 from tiewise.report.answer import main_answer, sentence_start, top_items
 from tiewise.report.briefing_map import numbered_map
 from tiewise.report.scope import limits, what_was_done

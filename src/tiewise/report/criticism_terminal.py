@@ -108,7 +108,7 @@ def print_robustness(
 
 
 def print_comparison(comparison: ModelComparison, console: Console | None = None) -> None:
-    """Print models from best to worst, and what may be said of them."""
+    """Print models from best to worst, and how surely they differ."""
     console = console or Console(highlight=False)
     heads = ("model", "log score", "se", "behind", "se of that", "parameters", "weight")
     rows = [

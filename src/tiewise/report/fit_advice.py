@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class FitAdvice(NamedTuple):
-    """A term that answers to a check: its variable of the posterior, its option, what it allows."""
+    """A term that answers a check: its variable of the posterior, its option, what it allows."""
 
     variable: str
     option: str
@@ -18,15 +18,15 @@ class FitAdvice(NamedTuple):
 
 ADVICE = {
     "judges": FitAdvice(
-        "threshold", "--thresholds", "in which judges differ in how readily they call a tie"
+        "threshold", "thresholds", "in which judges differ in how readily they call a tie"
     ),
     "judge_strength": FitAdvice(
-        "threshold", "--thresholds", "in which judges differ in how readily they choose strongly"
+        "threshold", "thresholds", "in which judges differ in how readily they choose strongly"
     ),
     "agreement": FitAdvice(
-        "sharpness", "--sharpness", "in which judges who answer less predictably weigh less"
+        "sharpness", "sharpness", "in which judges who answer less predictably weigh less"
     ),
-    "order": FitAdvice("order", "--order", "in which the first of a pair may have an advantage"),
+    "order": FitAdvice("order", "order", "in which the first of a pair may have an advantage"),
 }
 """What to try, by the check that fails."""
 
@@ -37,6 +37,6 @@ def fit_to_try(key: str, tree: DataTree) -> str:
     if advice is None or advice.variable in tree["posterior"]:
         return ""
     return (
-        f"The fit to try is one {advice.meaning} ({advice.option}); “tiewise models” compares it "
-        "with others."
+        f"The fit to try is one {advice.meaning} (option {advice.option}); “tiewise models” "
+        "compares it with others."
     )

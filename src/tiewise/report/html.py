@@ -15,7 +15,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -29,9 +29,9 @@ from tiewise.plots import PLOT_FILES
 from tiewise.plots.canvas import save
 from tiewise.plots.checks import check_plot
 from tiewise.posterior.phrases import item_labels, uncompared_note
-from tiewise.posterior.results_folder import Results
+from tiewise.posterior.results_folder import Results, WordingChanges
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.posterior.scales.leaderboard import leaderboard_of
-from tiewise.posterior.scales.shown import shown_scores
 from tiewise.posterior.summaries import summarise
 from tiewise.progress import Progress, no_progress
 from tiewise.report import LIBRARIES
@@ -97,11 +97,15 @@ def write_checks(results: Results) -> list[Path]:
 
 
 def rewrite_report(
-    results: Results, *, png: bool = False, progress: Progress = no_progress, **changes: Any
+    results: Results,
+    *,
+    png: bool = False,
+    progress: Progress = no_progress,
+    **changes: Unpack[WordingChanges],
 ) -> Path:
-    """Write the report anew, perhaps with another `question`, `higher`, `lower`, `noun` or `top`.
+    """Write the report anew, perhaps with other words, another `top` or another `scale`.
 
-    The twin of `tiewise report`. `study.json` keeps what is said, and another `top` changes its
+    The twin of `tiewise report`. `study.json` keeps the words, and another `top` changes its
     column of `items.csv`. With `png`, pictures are written as PNG files as well.
     """
     wording = replace(results.wording, **changes)

@@ -11,7 +11,7 @@ from tiewise.posterior.bands.sentences import shows_bands
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.scales.shown import shown_scores
+from tiewise.posterior.scales.display_scale import shown_scores
 
 HALF_WIDTH = 60.0  # of the line on which an interval is drawn
 

@@ -92,12 +92,11 @@ def repeat_notes(results: Results) -> list[str]:
             "The judgements did not come from a file with a name: save them as "
             f"{DEFAULT_SOURCE} in a copy of the results folder, and run either there."
         ]
-    notes.append("Columns of the file that had to be named (such as --first) must be named again.")
+    notes.append("Columns of the file that had to be named must be named again.")
     prior = facts["model"].get("quality", {"kind": ""})
     if prior["kind"] == "network" and results.areas is not None:
         notes.append(
-            f"Lone areas may have been joined (--join-islands); the prior was "
-            f"{describe_quality_prior(prior)}."
+            f"Lone areas may have been joined; the prior was {describe_quality_prior(prior)}."
         )
     elif prior["kind"] in ("network", "covariance", "precision"):
         notes.append("The neighbours or the matrix of the prior are not kept with the results.")

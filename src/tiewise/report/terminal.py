@@ -19,8 +19,8 @@ from tiewise.posterior.predictions import has_facts
 from tiewise.posterior.reliability import reliability_facts
 from tiewise.posterior.results_folder import Results
 from tiewise.posterior.scales.anchored import anchor_sentences
+from tiewise.posterior.scales.display_scale import shown_leaderboard, shown_scores
 from tiewise.posterior.scales.scale import Scale, scored
-from tiewise.posterior.scales.shown import shown_leaderboard, shown_scores
 from tiewise.posterior.terms.sentences import term_sentences
 from tiewise.posterior.terms.tables import stored_terms
 from tiewise.report.reliability import reliability_sentences

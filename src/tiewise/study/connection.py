@@ -242,7 +242,7 @@ def take_time(connection: Connection) -> None:
 
 
 def _network_options(url: str) -> dict[str, int]:
-    """What libpq is told of the network, unless the address says otherwise."""
+    """Network options for libpq, unless the address has its own."""
     chosen = make_url(url).query
     return {name: value for name, value in NETWORK_OPTIONS.items() if name not in chosen}
 

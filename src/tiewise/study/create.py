@@ -6,7 +6,7 @@ import json
 import shutil
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
@@ -20,9 +20,7 @@ from tiewise.geo.map_features import MapFeatures
 from tiewise.progress import Progress, no_progress
 from tiewise.study.media.limits import NO_CHANGES, FileLimits
 from tiewise.study.media.sources import ItemList, list_items
-from tiewise.study.media.study_files import (
-    copies_of,
-)
+from tiewise.study.media.study_files import copies_of
 from tiewise.study.study import DESIGN, LAYERS, Item, Study, write_items
 from tiewise.study.toml.anchors import (
     AnchorSettings,
@@ -65,12 +63,7 @@ def create_study(
     `anchors` is a table of items whose quality is known from elsewhere: `item`, `value` and `sd`.
     `design` is a file of `tiewise design`, or its folder: judges are then shown exactly its pairs.
     """
-    if (areas is None) == (items is None):
-        raise InputError("say what is compared: a map (areas=FILE) or a list (items=FILE)")
-    if areas is None and (id or name or group):
-        raise InputError("id=, name= and group= speak of a map; give it with areas=")
-    if areas is None and layers is not None:
-        raise InputError("layers= are drawn on a map; give it with areas=")
+    _refuse_contradictions(areas, items, layers, of_map=id or name or group)
     place = Path(folder)
     _refuse_full(place)
     area_map = None
@@ -91,35 +84,58 @@ def create_study(
     with copies_of(listed, listing.root, place, limits, keep_metadata, progress) as move_copies:
         place.mkdir(parents=True, exist_ok=True)
         move_copies()
-    if features is not None and features.left_out:
-        message = f"{layers}: {features.left_out:,} of its water and roads are left out, the least"
-        warnings.warn(f"{message} important ones: pages stay light", InputWarning, stacklevel=2)
-    if listing.unused:
-        warnings.warn(listing.unused, InputWarning, stacklevel=2)
+    _warn_left_out(layers, features, listing)
     if lists is not None:  # everybody is asked for a whole list
         target = max(sum(p.kind != PRACTICE for p in own) for own in lists.lists.values())
-    settings = {
+        lists.write(place / DESIGN)
+    write_items(listed, place / "items.csv")
+    _write_map(place, area_map, features)
+    for source in images:
+        (place / "images").mkdir(exist_ok=True)
+        shutil.copy2(source, place / "images" / source.name)
+    words = {
         "title": title or question, "question": question, "higher": higher, "lower": lower,
         "noun": noun or ("area" if area_map is not None else "item"),
     }  # fmt: skip
-    words = {key: json.dumps(value, ensure_ascii=False) for key, value in settings.items()}
-    text = (
-        resources.files("tiewise.study").joinpath("study.toml.template").read_text(encoding="utf-8")
-    )
-    filled = Template(text).substitute(words, target=target, **asdict(limits))
-    write_items(listed, place / "items.csv")
+    text = _settings_text(words, target, limits) + "".join(one.to_toml() for one in anchored)
+    (place / "study.toml").write_text(text, encoding="utf-8")
+    return Study.open(place)
+
+
+def _refuse_contradictions(
+    areas: object, items: object, layers: object, *, of_map: str | None
+) -> None:
+    """Refuse what cannot go together: `of_map` is what speaks of columns of a map."""
+    if (areas is None) == (items is None):
+        raise InputError("say what is compared: a map (areas=FILE) or a list (items=FILE)")
+    if areas is None and of_map:
+        raise InputError("id=, name= and group= speak of a map; give it with areas=")
+    if areas is None and layers is not None:
+        raise InputError("layers= are drawn on a map; give it with areas=")
+
+
+def _warn_left_out(layers: object, features: MapFeatures | None, listing: ItemList) -> None:
+    """Say which features of the map, and which files, are not in the study."""
+    if features is not None and features.left_out:
+        message = f"{layers}: {features.left_out:,} of its water and roads are left out, the least"
+        warnings.warn(f"{message} important ones: pages stay light", InputWarning, stacklevel=3)
+    if listing.unused:
+        warnings.warn(listing.unused, InputWarning, stacklevel=3)
+
+
+def _write_map(place: Path, area_map: Areas | None, features: MapFeatures | None) -> None:
     if area_map is not None:
         area_map.to_gpkg(place / "areas.gpkg")
         if features is not None:
             features.to_gpkg(place / LAYERS, area_map.geometry.crs)
-    if lists is not None:
-        lists.write(place / DESIGN)
-    for source in images:
-        (place / "images").mkdir(exist_ok=True)
-        shutil.copy2(source, place / "images" / source.name)
-    filled += "".join(anchor.to_toml() for anchor in anchored)
-    (place / "study.toml").write_text(filled, encoding="utf-8")
-    return Study.open(place)
+
+
+def _settings_text(words: Mapping[str, str], target: int, limits: FileLimits) -> str:
+    """The text of `study.toml`: our template, filled."""
+    quoted = {key: json.dumps(value, ensure_ascii=False) for key, value in words.items()}
+    template = resources.files("tiewise.study").joinpath("study.toml.template")
+    text = template.read_text(encoding="utf-8")
+    return Template(text).substitute(quoted, target=target, **asdict(limits))
 
 
 def _lists(path: str | Path | None, items: list[Item]) -> PairLists | None:

@@ -57,7 +57,7 @@ def outage_reason(error: Exception) -> str | None:
 
 
 def may_be_stored(error: Exception) -> bool:
-    """Whether the connection was lost, so that nobody knows what became of the last change."""
+    """Whether the connection was lost, so that the last change may or may not be stored."""
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 

@@ -80,8 +80,7 @@ def analyse(
 
     check_output_folder(Path(out), KIND, force=force)
     report = report and can_have("a report", *LIBRARIES)
-    if robust and engine is not None and engine.kind != "exact":
-        raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
+    _check_engine(engine, robust=robust)
     _check_anchors(wording or Wording(), link, model)
     _check_draws_format(draws_format)
     with _drawing_process(report) as process:
@@ -122,6 +121,11 @@ def analyse(
             ),
             replaces=PLOT_FILES,
         )  # fmt: skip
+
+
+def _check_engine(engine: Engine | None, *, robust: bool) -> None:
+    if robust and engine is not None and engine.kind != "exact":
+        raise InputError(f"robust=True needs an exact engine, and {engine.name} is none; leave it")
 
 
 def _check_anchors(wording: Wording, link: str | Path | None, model: ModelOptions) -> None:
@@ -174,7 +178,7 @@ def _note_reading(
     `grade` is the column of graded answers in the file.
     """
     if comparisons.ties and ties_left_out:
-        message = f"{comparisons.ties} tied judgements were left out of the fit (--no-ties)."
+        message = f"{comparisons.ties} tied judgements were left out of the fit, as asked."
         tree.attrs["warnings"] = json.dumps([message, *json.loads(tree.attrs["warnings"])])
         tree.attrs["ties_left_out"] = comparisons.ties
     if comparisons.left_out:
@@ -218,7 +222,7 @@ def _begin_pictures(results: Results, png: bool, process: ReadyProcess | None) -
 
 def _note_left_out(tree: DataTree, comparisons: Comparisons) -> None:
     """Record the rows that were left out, and say so first among the warnings."""
-    message = f"{comparisons.left_out_note.removesuffix('.')} (--drop-invalid)."
+    message = f"{comparisons.left_out_note.removesuffix('.')}, as asked."
     tree.attrs["warnings"] = json.dumps([message, *json.loads(tree.attrs["warnings"])])
     tree.attrs["left_out"] = json.dumps(dict(comparisons.left_out))
 

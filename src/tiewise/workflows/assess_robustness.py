@@ -25,7 +25,7 @@ from tiewise.criticism.robustness.refits import FitWithout, Refits
 from tiewise.criticism.robustness.removable import Removable
 from tiewise.criticism.robustness.search import Target, smallest_removal, targets
 from tiewise.engines.threads import one_blas_thread
-from tiewise.errors import InputError
+from tiewise.errors import InputError, ModelNotStoredError
 from tiewise.folders import refuse_study
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.diagnostics import MANY_ITEMS
@@ -134,9 +134,9 @@ def _stored_fit(results: Results, model: BradleyTerry | None) -> StoredFit:
         )
     try:
         model = model or rebuild_model(tree)
-    except InputError as error:
-        reason = str(error).split("; ")[0]
-        raise InputError(f"{reason}; use analyse(robust=True) on the file of judgements") from None
+    except ModelNotStoredError as error:
+        way_out = "use analyse(robust=True) on the file of judgements"
+        raise ModelNotStoredError(error.reason, way_out) from None
     record = JudgementRecord.from_tree(tree)
     if record is None:
         table = fitted_judgements_by_stratum(tree)

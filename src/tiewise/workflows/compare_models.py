@@ -137,11 +137,11 @@ def compare_models(
     comparisons = (
         source if isinstance(source, Comparisons) else read_comparisons(source, **(columns or {}))
     )
-    ladder = _Ladder(
+    search = _CandidateSearch(
         comparisons, context or ItemContext(), model, engine, as_seed(rng), leave_out, progress
     )
     with one_blas_thread():
-        result = ladder.climb()
+        result = search.run()
     if out is not None:
         result.write(out, force=force)
     return result
@@ -158,7 +158,7 @@ def simplest_within_error(table: pd.DataFrame, parts: Mapping[str, int]) -> str:
     return min((str(name) for name in near["model"]), key=lambda name: parts[name])
 
 
-class _Ladder:
+class _CandidateSearch:
     """The candidates of one file, fitted as they are needed."""
 
     def __init__(
@@ -176,7 +176,7 @@ class _Ladder:
         self.fits: dict[str, CandidateFit] = {}
         self.notes: list[str] = left_out_notes(comparisons, self.prior, ties=self.ties)
 
-    def climb(self) -> CandidateComparison:
+    def run(self) -> CandidateComparison:
         """Fit the candidates, each step on the best of the step before, and recommend one."""
         first = first_candidates(self.prior, ties=self.ties, called=self.comparisons.ties)
         for candidate in first:

@@ -60,17 +60,19 @@ def _invited(
     study: Study, store: JudgeStore, people: str | None, *, remind: bool
 ) -> list[Invitation]:
     """Those in the file, once invited, who have not come; or all who are to be reminded."""
-    from tiewise.study.inviting.invitation_store import InvitationStore, Turn
+    from tiewise.study.inviting.invitation_store import InvitationState, InvitationStore
     from tiewise.study.inviting.people import read_invitees
 
     invitations, target = InvitationStore(store), study.settings.study.target
     named = set(read_invitees(people)) if people else set()
     if named:
         click.echo(f"{invitations.add(named)} of {len(named)} were not invited before", err=True)
-    turns = (Turn.AWAITED, Turn.BEGUN) if remind else (Turn.AWAITED,)
+    states = (
+        (InvitationState.AWAITED, InvitationState.BEGUN) if remind else (InvitationState.AWAITED,)
+    )
     return [
         one for one in invitations.all()
-        if one.turn(target) in turns and (not named or (one.label, one.mail) in named)
+        if one.state(target) in states and (not named or (one.label, one.mail) in named)
     ]  # fmt: skip
 
 
@@ -104,7 +106,7 @@ def _send(
     server: tuple[str | None, str | None, str | None],
 ) -> None:  # fmt: skip
     """Mail to those who have an address, in the words of the study's language."""
-    from tiewise.study.inviting.deliver import Delivery
+    from tiewise.study.inviting.delivery import Delivery
     from tiewise.study.inviting.mail import read_mail_server
     from tiewise.web.words.of_study import mail_text
 

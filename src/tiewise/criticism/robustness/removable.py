@@ -33,7 +33,7 @@ class Removable:
 
     @classmethod
     def answers(cls, record: JudgementRecord, *, ties: bool, sided: bool) -> Removable:
-        """Every answer; alike are those of one pair, answer and stratum, whoever said it.
+        """Every answer; alike are those of one pair, answer and stratum, whichever judge gave it.
 
         `sided` is for models in which left and right differ.
         """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from tiewise.posterior.bands.told_apart import SURE
+from tiewise.posterior.bands.bands import SURE
 from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.phrases import standalone_labels
 from tiewise.text import isolate, percent, sentence_list

@@ -17,7 +17,7 @@ from xarray import Dataset, DataTree
 from tiewise.engines.stored_draws import StoredDraws
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior.large.summary import summarise_stored
-from tiewise.posterior.large.watched import places, top_counts, watch
+from tiewise.posterior.large.watched_items import places, top_counts, watch
 from tiewise.posterior.predictions import STRATUM_TERMS
 from tiewise.progress import Progress
 

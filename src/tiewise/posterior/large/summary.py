@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tiewise.engines.quality_file import QualityFile, StoredQualities
 from tiewise.engines.threads import in_threads
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.posterior.large.watched import THREADS, places
+from tiewise.posterior.large.watched_items import THREADS, places
 from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]

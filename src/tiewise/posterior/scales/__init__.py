@@ -1,8 +1,8 @@
 """Scales on which quality is reported, and leaderboards."""
 
 SCALES = {
-    "logit": "tiewise.posterior.scales.straight:LOGIT",
-    "elo": "tiewise.posterior.scales.straight:ELO",
+    "logit": "tiewise.posterior.scales.linear:LOGIT",
+    "elo": "tiewise.posterior.scales.linear:ELO",
     "0-100": "tiewise.posterior.scales.percentage:PERCENTAGE",
     "anchored": "tiewise.posterior.scales.anchored:ANCHORED",
 }

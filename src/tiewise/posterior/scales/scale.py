@@ -1,4 +1,4 @@
-"""A scale on which quality is reported: how qualities become scores, and what readers are told."""
+"""A scale on which quality is reported: how qualities become scores, and how they read."""
 
 from __future__ import annotations
 

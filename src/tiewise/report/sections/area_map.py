@@ -13,7 +13,7 @@ from tiewise.posterior.diagnostics import MANY_ITEMS
 from tiewise.posterior.map_share import map_share_sentence
 from tiewise.posterior.phrases import has_top_probabilities
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.scales.shown import shown_scores
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.report.item_rows import item_records, item_table
 from tiewise.report.section import Fragment, Paragraphs, PictureRow, Section
 

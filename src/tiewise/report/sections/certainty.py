@@ -8,7 +8,7 @@ import pandas as pd
 from tiewise.posterior.bands.sentences import missing_bands
 from tiewise.posterior.phrases import item_labels
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.scales.shown import shown_scores
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.report.answer import LONGEST_NAME
 from tiewise.report.section import Paragraphs, PictureRow, Section
 from tiewise.text import quantity

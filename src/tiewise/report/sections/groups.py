@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tiewise.posterior.results_folder import Results
-from tiewise.posterior.scales.shown import shown_leaderboard, shown_scores
+from tiewise.posterior.scales.display_scale import shown_leaderboard, shown_scores
 from tiewise.posterior.terms.judge_kinds import has_kinds
 from tiewise.posterior.terms.sentences import (
     DifferenceWords,

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from tiewise.posterior.results_folder import Results
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.posterior.scales.scale import COLUMNS, scored
-from tiewise.posterior.scales.shown import shown_scores
 from tiewise.report.item_rows import item_records, item_table, page_features, score_reach
 from tiewise.report.section import Fragment, PictureRow, Section
 from tiewise.text import probability_percent, without_controls

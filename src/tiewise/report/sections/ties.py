@@ -9,8 +9,8 @@ import numpy as np
 from tiewise.posterior.judgement_record import grade_counts
 from tiewise.posterior.phrases import STRENGTHS, no_threshold
 from tiewise.posterior.results_folder import Results
+from tiewise.posterior.scales.display_scale import shown_scores
 from tiewise.posterior.scales.scale import scored
-from tiewise.posterior.scales.shown import shown_scores
 from tiewise.posterior.summaries import tie_curve
 from tiewise.report.section import Paragraphs, PictureRow, Section
 from tiewise.text import probability_percent, sentence_list
@@ -52,7 +52,7 @@ def _grade_sentences(results: Results) -> list[str]:
 
 
 def _ties_of_grades(results: Results) -> list[str]:
-    """What is said of ties where answers are graded."""
+    """Sentences about ties where answers are graded."""
     if results.parameters.loc["tie"]["mean"] > 0:
         return _tie_sentences(results)
     return ["“About equal” has no part in this model: nobody said so, or nobody could."]

@@ -21,7 +21,7 @@ Writing = Callable[[], AbstractContextManager[Connection]]
 
 @dataclass(slots=True, eq=False)
 class _Task:
-    """What one thread wants to have done, and what became of it."""
+    """The work of one thread, and its result."""
 
     work: Callable[[Connection], Any]
     result: Any = None

@@ -77,9 +77,9 @@ class CommentStore:
     def all(
         self, *, item: str | None = None, question: str = "", excluded: bool = True
     ) -> Iterator[Comment]:
-        """What judges said of pairs that stand, oldest first; of one item; or of who counts.
+        """Comments on pairs that stand, oldest first; on one item; or by judges who count.
 
-        With a `question`, what was said of it and of whole pairs.
+        With a `question`, those on it and on whole pairs.
         """
         query = _ALL
         if question:

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import NamedTuple
 
+from tiewise.errors import command_messages
 from tiewise.study.backups.backup import (
     FOLDER_VARIABLE,
     KEY_FILE_VARIABLE,
@@ -167,8 +168,8 @@ class BackupScheduler:
         return child.returncode
 
     def _report(self, lines: list[str]) -> None:
-        ours = [line.removeprefix("tiewise: ") for line in lines if line.startswith("tiewise: ")]
-        why = ours[-1] if ours else "the command failed"
+        messages = command_messages(lines)
+        why = messages[-1] if messages else "the command failed"
         log.warning("No backup of %s was made: %s", self._folder.name, why)
         self._leases.set_current(FAULT, why.encode())
         wait = min(RETRY_SECONDS, self._schedule.every)

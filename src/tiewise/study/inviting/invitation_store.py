@@ -21,7 +21,7 @@ from tiewise.study.values import Kind, Researcher
 from tiewise.text import quantity
 
 
-class Turn(StrEnum):
+class InvitationState(StrEnum):
     """How far somebody is who was invited."""
 
     AWAITED = "awaited"
@@ -30,7 +30,7 @@ class Turn(StrEnum):
 
 
 class Invitation(NamedTuple):
-    """Somebody who was invited by name, and what became of it."""
+    """Somebody who was invited by name, and how far they are."""
 
     id: int
     label: str
@@ -45,15 +45,15 @@ class Invitation(NamedTuple):
     made: int
     """Pairs that they compared."""
 
-    def turn(self, target: int) -> Turn:
-        """How far they are, where so many comparisons are asked for."""
+    def state(self, target: int) -> InvitationState:
+        """How far they are, where `target` comparisons are asked for."""
         if not self.judge:
-            return Turn.AWAITED
-        return Turn.DONE if self.made >= target else Turn.BEGUN
+            return InvitationState.AWAITED
+        return InvitationState.DONE if self.made >= target else InvitationState.BEGUN
 
 
 class FreshLink(NamedTuple):
-    """A link that is known this once: the path of it on the site, and who it is for."""
+    """A new link, which is shown once: its path on the site, and who it is for."""
 
     invitation: int
     label: str
@@ -75,7 +75,7 @@ class InvitationStore:
         def insert(connection: Connection) -> int:
             there = set(map(tuple, connection.execute(select(invites.c.label, invites.c.mail))))
             rows = [
-                {"code": _nothing(), "made": now(), "label": one.label, "mail": one.mail}
+                {"code": _placeholder(), "made": now(), "label": one.label, "mail": one.mail}
                 for one in people
                 if (one.label, one.mail) not in there
             ]
@@ -121,7 +121,7 @@ class InvitationStore:
             return connection.scalar(query) is not None
 
     def awaited(self) -> int:
-        """How many have a link in their name and have not come."""
+        """How many have a link of their own and have not opened it."""
         came = select(judges.c.id).where(judges.c.invite == invites.c.id).exists()
         those = invites.c.label.is_not(None), invites.c.issued.is_not(None), ~came
         with self._store.reading() as connection:
@@ -207,8 +207,8 @@ def add_return_link(connection: Connection, judge: str, *, opened: bool = False)
     return secret
 
 
-def _nothing() -> str:
-    """In place of a code: the digest of what nobody knows."""
+def _placeholder() -> str:
+    """A placeholder for a code: a digest of a secret that nobody has."""
     return digest(secrets.token_hex(16))
 
 

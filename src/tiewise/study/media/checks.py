@@ -26,7 +26,7 @@ TAKEN = "pictures, PDF, texts (.txt, .md), sound and video"
 
 
 def name_fault(name: str) -> str:
-    """Why a file cannot be called so, with the way out; empty where it can.
+    """What is wrong with the name of a file, with the way out; empty where nothing is.
 
     What cannot be printed would end a program that says it, and tables lose blanks at the ends.
     """

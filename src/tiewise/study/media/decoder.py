@@ -1,6 +1,6 @@
 """The process that decodes files: a task a line comes in, and an answer a line goes out.
 
-It has limits of memory, runs no longer than it is let, and what it opens can harm nothing but it.
+It has limits of memory and of time, and what it opens can harm nothing but it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST_COPY = 4_000 * MEGABYTE
 def main() -> None:
     """Answer tasks until there are no more."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print does not get between the answers
+    os.dup2(2, 1)  # what libraries print must not mix with the answers
     _limit(int(sys.argv[1]))
     answers.write("ready\n")
     answers.flush()
@@ -39,7 +39,7 @@ def _limit(megabytes: int) -> None:
 
 
 def _answer(task: dict[str, Any]) -> dict[str, Any]:
-    """What a task makes, or what is wrong with its file."""
+    """The result of a task, or the fault of its file."""
     module, _, name = TASKS[task.pop("task")].partition(":")
     try:
         return {"made": getattr(importlib.import_module(module), name)(**task)}
@@ -49,7 +49,7 @@ def _answer(task: dict[str, Any]) -> dict[str, Any]:
         return {
             "fault": "needs more memory than it may; make it smaller, or raise the limit memory"
         }
-    except Exception as error:  # whatever a decoder makes of a file that somebody made up
+    except Exception as error:  # a hostile file may raise anything in a decoder
         return {"fault": f"is damaged ({type(error).__name__}); save it again, or take it out"}
 
 

@@ -36,7 +36,7 @@ class MediaPage:
 
 @dataclass(frozen=True)
 class MediaItem:
-    """What an item's file has become: a text, pages, or a recording."""
+    """The copies of an item's file: a text, pages, or a recording."""
 
     kind: str
     source: str

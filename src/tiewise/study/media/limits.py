@@ -49,7 +49,7 @@ class FileLimits:
 
 
 def limit_problems(limits: FileLimits) -> Iterator[Problem]:
-    """Limits within which no file could be taken, or any."""
+    """What is wrong with limits: that no file could meet them, or that they limit nothing."""
     for name, number in asdict(limits).items():
         if not 0 < number <= MOST:
             yield Problem(f"files.{name}", f"{number}; a whole number from 1 to {MOST:,}")

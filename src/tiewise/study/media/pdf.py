@@ -82,6 +82,6 @@ def _page(document: PdfDocument, k: int, out: Path) -> dict[str, Any]:
 
 
 def _tidied(text: str) -> str:
-    """The text of a page with its lines, without what no reader would say."""
+    """The text of a page with its lines, without characters that a screen reader cannot speak."""
     lines = (" ".join(readable_line(line).split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)[:MOST_LETTERS]

@@ -1,4 +1,4 @@
-"""Pictures decoded, turned upright, and copied in two sizes without what else the file tells.
+"""Pictures decoded, turned upright, and copied in two sizes without their metadata.
 
 Runs in the process that decodes.
 """

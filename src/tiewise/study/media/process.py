@@ -26,7 +26,7 @@ END_SECONDS = 5
 
 
 class DecodingProcess:
-    """One process for many files; a new one after a file that it did not survive."""
+    """One process for many files; it is replaced after a file that ended it."""
 
     def __init__(self, limits: FileLimits) -> None:
         self._limits = limits
@@ -46,7 +46,7 @@ class DecodingProcess:
         self._end()
 
     def run(self, task: str, name: str, **values: Any) -> Any:
-        """What a task makes of a file; where it is faulty, that is said of `name`."""
+        """The result of a task on a file; a fault of the file is reported under `name`."""
         try:
             process = self._started()
             assert process.stdin is not None
@@ -108,8 +108,8 @@ class DecodingProcess:
         process, self._process = self._process, None
         if process is None:
             return
-        if process.returncode is None:  # afterwards its number may be another's
-            os.killpg(process.pid, signal.SIGKILL)  # and whatever it has started
+        if process.returncode is None:  # afterwards its process id may be used again
+            os.killpg(process.pid, signal.SIGKILL)  # and its child processes
         process.wait()
         for pipe in (process.stdin, process.stdout):
             with suppress(OSError):

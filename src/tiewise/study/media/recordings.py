@@ -1,4 +1,4 @@
-"""Sound and video: whether they are whole, and copied without what else the file tells.
+"""Sound and video: checked to be whole, and copied without their metadata.
 
 Runs in the process that decodes.
 """
@@ -24,7 +24,7 @@ KEPT_CHUNKS = (b"fmt ", b"fact", b"data")
 
 
 def take(path: str, out: str, *, reader: str, ending: str, keep: bool) -> dict[str, Any]:
-    """The recording copied into a folder; `bare` says whether what else it tells is left out."""
+    """The recording copied into a folder; `bare` leaves its metadata out."""
     source = Path(path)
     with source.open("rb") as file:
         _check(file, reader)
@@ -98,11 +98,11 @@ def _check_mp4(file: BinaryIO, size: int) -> None:
             )
 
 
-# What else it tells: names, places, devices.
+# Metadata: names, places, devices.
 
 
 def _write_bare(source: Path, copy: Path, reader: str) -> bool:
-    """Copy what is heard and seen alone; False where nothing here can."""
+    """Copy sound and picture without metadata; False for formats where we cannot."""
     if reader == "wav":
         return _write_bare_wav(source, copy)
     program = shutil.which("ffmpeg")

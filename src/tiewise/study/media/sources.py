@@ -140,12 +140,12 @@ def _printable(path: Path) -> str:
 
 
 def item_name(path: Path) -> str:
-    """What an item is called after its file or folder."""
+    """The name of an item, from that of its file or folder."""
     return path.name if path.is_dir() else path.stem
 
 
 def visible(folder: Path) -> list[Path]:
-    """The files of a folder that somebody put there, in the order in which people count."""
+    """The files of a folder without hidden ones, page 2 before page 10."""
     try:
         paths = [
             path for path in folder.iterdir()

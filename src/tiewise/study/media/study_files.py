@@ -57,7 +57,7 @@ def _move(out: Path, target: Path) -> None:
 
 
 def _mention_metadata(library: MediaLibrary, *, keep_metadata: bool) -> None:
-    """Say which recordings keep what else they tell, unless that was asked for."""
+    """Warn of recordings that keep their metadata, unless that was asked for."""
     names = [name for name, item in library.items.items() if not item.bare]
     if names and not keep_metadata:
         warnings.warn(
@@ -94,7 +94,7 @@ def faults_of_copies(study: Path, items: Iterable[Item]) -> Iterator[str]:
 
 
 def copies_beyond(study: Path, items: Iterable[Item], limits: FileLimits) -> Iterator[str]:
-    """What of the copies is beyond the limits that the settings state."""
+    """Copies that exceed the limits in the settings."""
     try:
         library = MediaLibrary.open(study)
     except InputError:  # said by `faults_of_copies`
@@ -127,7 +127,7 @@ def _bytes(library: MediaLibrary, media: MediaItem) -> int:
 
 
 def without_words(study: Path, items: Iterable[Item]) -> Iterator[str]:
-    """Lines about items that say nothing to those who do not see, or do not hear."""
+    """Lines about items that have no text for people who cannot see, or hear, them."""
     items, library = list(items), MediaLibrary.open(study)
     kinds = [(item, library.items[item.file]) for item in items if item.file in library.items]
     unseen = [

@@ -1,4 +1,4 @@
-"""What the API tells of a study."""
+"""The contents of the API's answers about a study."""
 
 from __future__ import annotations
 

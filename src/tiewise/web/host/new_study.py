@@ -27,7 +27,7 @@ UNKNOWN = {"what": "", "done": 0, "total": 0, "faults": []}
 
 
 def new_page(request: HostRequest) -> Response:
-    """The studies that one has begun to make, and a button to begin another."""
+    """The drafts of this account, and a button to begin another."""
     drafts = drafts_of(request.site.folder, request.signed_in.id)
     return request.show("host/new.html", drafts=[(one, one.details()) for one in drafts])
 
@@ -60,11 +60,11 @@ def draft_page_of(request: HostRequest, draft: Draft, fault: str = "") -> Respon
 
 
 def _finished(request: HostRequest, draft: Draft, name: str) -> Response:
-    """Go on to the study, which whoever made it may see."""
+    """Go on to the new study, to which whoever made it gets access."""
     notes = draft.state().get("notes", [])
-    if not request.theirs.may_see(name):
-        studies = {*request.theirs.studies, name}
-        store, role = request.site.account_store, request.theirs.role
+    if not request.own_account.may_see(name):
+        studies = {*request.own_account.studies, name}
+        store, role = request.site.account_store, request.own_account.role
         store.set_role(request.signed_in, role, studies=studies, by=request.signed_in)
     if not draft.details().get("logged"):
         request.site.account_store.log("make study", name, by=request.signed_in)
@@ -73,7 +73,7 @@ def _finished(request: HostRequest, draft: Draft, name: str) -> Response:
 
 
 def state_json(request: HostRequest) -> Response:
-    """How far a file has come, for the script that sends it."""
+    """How much of a file was uploaded, for the script that sends it."""
     draft, name, size = draft_of(request), request.query("name"), request.query("size")
     if not NUMBER.fullmatch(size[:9]) or not size.isdecimal():
         raise HTTPException(400)
@@ -94,7 +94,7 @@ def remove_file(request: HostRequest) -> Response:
 
 
 def drop(request: HostRequest) -> Response:
-    """Give a draft up, with its files."""
+    """Delete a draft with its files."""
     draft = draft_of(request)
     if draft.is_being_made():
         return draft_page_of(request, draft, fault="The study is being made now; wait for it.")
@@ -103,7 +103,7 @@ def drop(request: HostRequest) -> Response:
 
 
 def make(request: HostRequest) -> Response:
-    """Keep what was said of the study, and begin to make it."""
+    """Store the details of the study, and begin to make it."""
     draft, folder = draft_of(request), request.site.folder
     if draft.is_being_made() or draft.state().get("made"):
         return request.redirect(f"/site/new/{draft.id}")

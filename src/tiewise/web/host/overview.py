@@ -57,7 +57,7 @@ MESSAGES = {
 def overview_page(request: HostRequest) -> Response:
     """All studies that this account may see, those that want attention first."""
     site, at = request.site, now()
-    names = [name for name in site.folder.studies() if request.theirs.may_see(name)]
+    names = [name for name in site.folder.studies() if request.own_account.may_see(name)]
     lines = [study_line(site, name, at) for name in names]
     lines.sort(key=lambda line: (not line.attention, line.title.casefold()))
     return request.show(
@@ -95,7 +95,7 @@ def manage(name: str) -> str:
 def _attention(
     site: HostSite, one: Site, name: str, last: datetime | None, at: datetime
 ) -> Iterator[Attention]:
-    """What of a study somebody should look at."""
+    """What needs attention in a study."""
     if fault := site.studies.fault(name):
         yield Attention(f"Its files were changed and cannot be used: {fault}", manage(name))
     for line in site.checks.faults(name)[:1]:

@@ -71,7 +71,7 @@ def set_role(request: HostRequest) -> Response:
 
 
 def remove_account(request: HostRequest) -> Response:
-    """Somebody may no longer sign in, and is signed out."""
+    """Remove an account, and end its sessions."""
     try:
         request.site.account_store.remove_researcher(
             _account(request).researcher.name, by=request.signed_in

@@ -102,7 +102,7 @@ def database(site: HostSite, name: str) -> Path:
 
 
 def _mark(site: HostSite, name: str) -> Path:
-    """A file that says which rehearsal this is."""
+    """A file whose content tells one rehearsal from the next."""
     return site.folder.previews / f"{name}.mark"
 
 

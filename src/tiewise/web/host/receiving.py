@@ -195,7 +195,7 @@ class _FormReader:
             self._file = None
 
     def close(self) -> None:
-        """Drop what came of a file that was cut off."""
+        """Remove what was received of a file that was cut off."""
         if self._file is not None:
             self._file.close()
             self._path.unlink(missing_ok=True)

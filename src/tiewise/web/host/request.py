@@ -55,8 +55,8 @@ class HostRequest(AccountRequest):
         return str(self.http.scope["path"])
 
     @property
-    def theirs(self) -> Account:
-        """The account of who is signed in."""
+    def own_account(self) -> Account:
+        """The account of whoever is signed in."""
         assert self.account is not None
         return self.account
 
@@ -88,7 +88,7 @@ class HostRequest(AccountRequest):
     def study_name(self) -> str:
         """The study that the address names, if this account may see it."""
         name = str(self.http.path_params["study"])
-        if not self.theirs.may_see(name):
+        if not self.own_account.may_see(name):
             raise HTTPException(404)
         return name
 
@@ -136,7 +136,7 @@ def _answer_form(page: HostPage, role: Role, request: HostRequest) -> Response:
 
 def check_role(request: HostRequest, role: Role) -> None:
     """Refuse somebody who may not do so much, or may not see the study that the address names."""
-    if RANK[request.theirs.role] < RANK[role]:
+    if RANK[request.own_account.role] < RANK[role]:
         raise HTTPException(403)
     if "study" in request.http.path_params and not request.site.folder.is_study(
         request.study_name()

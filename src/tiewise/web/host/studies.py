@@ -53,7 +53,7 @@ class HostedStudies:
         self._locks: dict[str, asyncio.Lock] = {}
 
     def open_with(self, open_one: Callable[[str], Starlette]) -> None:
-        """Say how a study of a name is opened."""
+        """Set the function that opens a study of a name."""
         self._open_one = open_one
 
     @asynccontextmanager

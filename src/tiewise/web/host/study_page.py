@@ -89,8 +89,8 @@ def clone(request: HostRequest) -> Response:
 
 
 def _let_in(request: HostRequest, name: str) -> None:
-    """Whoever makes a study may see it."""
-    account = request.theirs
+    """Give whoever made a study access to it."""
+    account = request.own_account
     if not account.may_see(name):
         request.site.account_store.set_role(
             account.researcher, account.role, studies={*account.studies, name},
@@ -168,7 +168,7 @@ def bring_back(request: HostRequest) -> Response:
 
 
 def export_file(request: HostRequest) -> Response:
-    """What was kept of a deleted study."""
+    """Download the export of a deleted study."""
     name = str(request.http.path_params["name"])
     path = next((one for one in lifecycle.exports(request.site.folder) if one.name == name), None)
     if path is None:
@@ -178,7 +178,7 @@ def export_file(request: HostRequest) -> Response:
 
 
 def remove_export(request: HostRequest) -> Response:
-    """Delete what was kept of a deleted study."""
+    """Delete the export of a deleted study."""
     name = request.form.get("name")
     for path in lifecycle.exports(request.site.folder):
         if path.name == name:

@@ -30,7 +30,7 @@ class QuestionView(NamedTuple):
     ticked: str
 
 
-class Asked(NamedTuple):
+class PageQuestions(NamedTuple):
     """What a page asks: the question that its buttons answer, or all of them together."""
 
     question: str = ""
@@ -48,12 +48,12 @@ class Asked(NamedTuple):
         return "judge/questions.html" if self.together else "judge/pair.html"
 
 
-ONE_QUESTION = Asked()
+ONE_QUESTION = PageQuestions()
 
 
 def ask_questions(
     request: JudgeRequest, history: History, drafts: Mapping[str, Reply]
-) -> tuple[JudgeRequest, Asked]:
+) -> tuple[JudgeRequest, PageQuestions]:
     """What is asked now of a pair that is half answered, and the request for that question."""
     settings = request.site.study.settings
     ids = settings.question_ids
@@ -62,10 +62,10 @@ def ask_questions(
         order = rotated(ids, len(history.answers))
         question = next((one for one in order if one not in drafts), order[-1])
         compared = any(on_scale(reply.answer) for reply in drafts.values())
-        asked = Asked(question, half + 1, len(ids), half, compared=compared)
+        asked = PageQuestions(question, half + 1, len(ids), half, compared=compared)
         return asking(request, question), asked
     views = [_view(asking(request, question), question, drafts.get(question)) for question in ids]
-    return request, Asked(of=len(ids), half=half, together=views)
+    return request, PageQuestions(of=len(ids), half=half, together=views)
 
 
 def rotated(ids: Sequence[str], number: int) -> list[str]:

@@ -33,7 +33,7 @@ class AnsweredQuestion(NamedTuple):
 
 
 class WhyPart(NamedTuple):
-    """What is asked about one question, or the pair as a whole, and what is said already."""
+    """What is asked about one question, or the whole pair, and an answer that is there already."""
 
     question: str
     """Empty of a pair as a whole."""

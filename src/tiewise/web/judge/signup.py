@@ -52,7 +52,7 @@ def _come_from_panel(request: JudgeRequest, panel: dict[str, str]) -> Response:
 def _is_traced(request: JudgeRequest, code: str) -> bool:
     """Whether answers given here can be traced to a person: by a panel's number, or an invitation.
 
-    Where codes are typed in, what is said of them is said to everybody.
+    Where codes are typed in, everybody is told the same about them.
     """
     if request.session.panel:
         return True

@@ -41,7 +41,7 @@ from tiewise.web.researcher.history import (
     history_scale,
     without_superseded,
 )
-from tiewise.web.researcher.overview.next_step import Standing, step_values
+from tiewise.web.researcher.overview.next_step import StudyStatus, step_values
 from tiewise.web.researcher.report_job import report_status
 
 if TYPE_CHECKING:
@@ -194,15 +194,15 @@ def _overview(request: ResearcherRequest) -> dict[str, Any]:
     age = _age(request)
     values = age | _estimates(request, age["snapshot"])
     values |= _activity(request, age["now"]) | _certainty(request, values)
-    return values | step_values(_standing(request, values))
+    return values | step_values(_study_status(request, values))
 
 
-def _standing(request: ResearcherRequest, values: dict[str, Any]) -> Standing:
+def _study_status(request: ResearcherRequest, values: dict[str, Any]) -> StudyStatus:
     """How the study stands, for what is suggested next."""
     site, snapshot, about = request.site, values["snapshot"], request.site.study.settings.study
     left_out = site.researcher_store.excluded()
     flagged = [row for row in site.snapshot_cache.judges() if row["flags"]]
-    return Standing(
+    return StudyStatus(
         phase=site.phase, done=values["done"], judges=values["turnout"].all, goal=about.goal,
         target=about.reliability, reliability=snapshot.body["reliability"] if snapshot else None,
         advice=values["advice"], rows=values["rows"], nouns=values["nouns"],

@@ -23,7 +23,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
-from tiewise.errors import InputError
+from tiewise.errors import InputError, command_messages
 from tiewise.progress import FILE_VARIABLE
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.snapshot_store import SnapshotStore
@@ -176,8 +176,7 @@ class CommandRunner:
 
 def error_sentence(code: int, lines: Sequence[str]) -> str:
     """The error message of a command where the user can mend it; else ours."""
-    ours = [line.removeprefix("tiewise: ") for line in lines if line.startswith("tiewise: ")]
-    errors = [line for line in ours if not line.startswith("note: ")]
+    errors = command_messages(lines, notes=False)
     return sentence(errors[-1]) if code == 2 and errors else INTERNAL_ERROR
 
 

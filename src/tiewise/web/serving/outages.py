@@ -89,7 +89,7 @@ class StopWhenGone:
 
 
 def outage_page(request: Request, error: Exception, page: ErrorPage) -> Response:
-    """The page that says what became of a request when the study or its database failed."""
+    """The page that answers a request when the study or its database failed."""
     monitor: OutageMonitor = request.app.state.site.outages
     if not isinstance(error, StudyGone) and outage_reason(error) is None:
         raise error  # a fault of ours

@@ -12,7 +12,7 @@ from tiewise.errors import InputError, InputWarning
 from tiewise.study.checks.check import study_faults
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
-from tiewise.study.words.in_use import languages_in_use
+from tiewise.study.words.judge_languages import languages_in_use
 from tiewise.web.words.of_study import language_faults
 
 DEFAULT_RESEARCHER = "researcher"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tiewise.errors import InputError
-from tiewise.study.inviting.deliver import MailText
+from tiewise.study.inviting.delivery import MailText
 from tiewise.study.inviting.mail import LINK, NAME
 from tiewise.study.settings import read_toml
 from tiewise.study.study import Study

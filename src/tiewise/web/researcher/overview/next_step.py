@@ -28,7 +28,7 @@ class NextStep(NamedTuple):
     """Items that it is about."""
 
 
-class Standing(NamedTuple):
+class StudyStatus(NamedTuple):
     """What the suggestion depends on."""
 
     phase: Phase
@@ -49,7 +49,7 @@ class Standing(NamedTuple):
     """Whether there is a report."""
 
 
-def state_sentence(now: Standing) -> str:
+def state_sentence(now: StudyStatus) -> str:
     """How the study stands, in one sentence."""
     if not now.done:
         return {
@@ -61,7 +61,7 @@ def state_sentence(now: Standing) -> str:
     return f"The study is {now.phase.value}, with {made}{_certainty(now)}."
 
 
-def _certainty(now: Standing) -> str:
+def _certainty(now: StudyStatus) -> str:
     if now.goal:
         missing = now.goal - now.done
         return "; its goal is reached" if missing <= 0 else f"; {missing:,} more reach its goal"
@@ -71,13 +71,13 @@ def _certainty(now: Standing) -> str:
     return f"{known}, about {now.advice.more:,} more" if now.advice.more else known
 
 
-def next_step(now: Standing) -> NextStep | None:
+def next_step(now: StudyStatus) -> NextStep | None:
     """The first suggestion that applies; None where the study may just go on."""
     steps = (_of_phase, _of_judges, _of_enough, _of_thin_items, _of_invitations)
     return next((step for one in steps if (step := one(now))), None)
 
 
-def _of_phase(now: Standing) -> NextStep | None:
+def _of_phase(now: StudyStatus) -> NextStep | None:
     if now.phase == Phase.PAUSED:
         return NextStep(
             "let judges go on", "Open the study", "/watch/phase", {"phase": Phase.OPEN.value}
@@ -91,21 +91,21 @@ def _of_phase(now: Standing) -> NextStep | None:
     return None
 
 
-def _of_judges(now: Standing) -> NextStep | None:
+def _of_judges(now: StudyStatus) -> NextStep | None:
     if not now.flagged or now.phase == Phase.CLOSED:
         return None
     who = quantity(now.flagged, "judge")
     return NextStep(f"look at {who} about whom something stands out", "Judges", "/watch/judges")
 
 
-def _of_enough(now: Standing) -> NextStep | None:
+def _of_enough(now: StudyStatus) -> NextStep | None:
     reached = now.done >= now.goal if now.goal else now.advice.enough
     if not reached or not now.done or now.phase == Phase.CLOSED:
         return None
     return NextStep("there are enough judgements: close the study", "Run the study", "/watch/run")
 
 
-def _of_thin_items(now: Standing) -> NextStep | None:
+def _of_thin_items(now: StudyStatus) -> NextStep | None:
     thin = thin_items(now.rows)
     if not thin or now.policy != UNIFORM or now.phase == Phase.CLOSED:
         return None
@@ -126,7 +126,7 @@ def thin_items(rows: Sequence[ItemEstimate]) -> list[ItemEstimate]:
     return sorted(thin, key=lambda row: (row.comparisons, row.name))
 
 
-def _of_invitations(now: Standing) -> NextStep | None:
+def _of_invitations(now: StudyStatus) -> NextStep | None:
     if not now.awaited or now.phase != Phase.OPEN:
         return None
     who = quantity(now.awaited, "person", "people")
@@ -134,6 +134,6 @@ def _of_invitations(now: Standing) -> NextStep | None:
     return NextStep(f"remind {who} who {verb} not come", "Invite", "/watch/invite")
 
 
-def step_values(now: Standing) -> dict[str, Any]:
+def step_values(now: StudyStatus) -> dict[str, Any]:
     """The values of the template."""
     return {"state": state_sentence(now), "step": next_step(now)}

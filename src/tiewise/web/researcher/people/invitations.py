@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from tiewise.errors import InputError
 from tiewise.study.connection import now
-from tiewise.study.inviting.deliver import Delivery, MailText, delivery_status
-from tiewise.study.inviting.invitation_store import Invitation, InvitationStore, Turn
+from tiewise.study.inviting.delivery import Delivery, MailText, delivery_status
+from tiewise.study.inviting.invitation_store import Invitation, InvitationState, InvitationStore
 from tiewise.study.inviting.mail import MailServer, mail_server, text_problem
 from tiewise.study.inviting.people import Invitee, read_invitees, read_lines
 from tiewise.study.signup import clean_line
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".tsv", ".xlsx")
 MOST_LETTERS = 5000
 HOW = ("page", "csv", "mail")
-WHOM = (Turn.AWAITED, Turn.BEGUN)
+WHOM = (InvitationState.AWAITED, InvitationState.BEGUN)
 MESSAGES = {
     "mail": "The mail is being sent; this page says how far it is.",
     "removed": "They are removed: their links open nothing, and their names are erased.",
@@ -39,7 +39,7 @@ MESSAGES = {
 
 
 def invitations_page(request: ResearcherRequest) -> Response:
-    """Everybody who is invited, what became of it, and what can be done."""
+    """Everybody who is invited, how far each is, and what can be done."""
     done = request.query("done")
     added = request.query("added")
     if NUMBER.fullmatch(added):
@@ -54,13 +54,14 @@ def _page(
 ) -> Response:
     store, target = InvitationStore(request.site.store), _target(request)
     people = store.all()
-    turns = Counter(one.turn(target) for one in people)
-    order = {turn: k for k, turn in enumerate(Turn)}
-    people.sort(key=lambda one: order[one.turn(target)])
+    counts = Counter(one.state(target) for one in people)
+    order = {state: k for k, state in enumerate(InvitationState)}
+    people.sort(key=lambda one: order[one.state(target)])
     number, used = store.anonymous()
     return request.show(
         "researcher/invitations.html", status=status if fault else 200, fault=fault,
-        message=message, people=people, target=target, turns=turns, turn=Turn, now=now(), ago=ago,
+        message=message, people=people, target=target, counts=counts, states=InvitationState,
+        now=now(), ago=ago,
         anonymous=number, anonymous_used=used, server=mail_server(), mail=_mail_form(request),
         delivery=delivery_status(request.site.store), text=request.form.get("people"),
         site_link=f"{request.base_url}/", most=MOST_LETTERS, quantity=quantity,
@@ -150,9 +151,9 @@ def _chosen(request: ResearcherRequest) -> list[Invitation]:
     people, target = InvitationStore(request.site.store).all(), _target(request)
     whom = request.form.get("whom")
     if whom in WHOM:
-        return [one for one in people if one.turn(target) == whom]
+        return [one for one in people if one.state(target) == whom]
     ticked = set(_ticked(request))
-    return [one for one in people if one.id in ticked and one.turn(target) in WHOM]
+    return [one for one in people if one.id in ticked and one.state(target) in WHOM]
 
 
 def _send(request: ResearcherRequest, chosen: Sequence[Invitation]) -> Response:

@@ -43,12 +43,12 @@ class Bands(NamedTuple):
 
     @property
     def sizes(self) -> list[int]:
-        """Items in each band, from the highest; one number says that nothing is told apart."""
+        """Items in each band, from the highest; a single number where there is one band alone."""
         return [int(size) for size in np.bincount(self.band)[1:]]
 
     @property
     def pairs(self) -> int:
-        """Pairs of items in different bands: those whose order is told."""
+        """Pairs of items in different bands: those whose order is sure."""
         sizes = np.array(self.sizes)
         return int((sizes.sum() ** 2 - (sizes**2).sum()) // 2)
 
