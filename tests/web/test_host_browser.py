@@ -25,7 +25,6 @@ from tiewise.web.host.app import host_routes
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
 LOOKS = [pytest.param(PHONE, id="phone"), pytest.param(DESK, id="desk")]
 NO_PAGES = {"/static/{name}", "/site/new/{draft}/state", "/site/archive/{name}"}
-PASSWORD = "correct horse battery"
 TABLE = b"name\nAsh\nBirch\nCedar\nElm\n"
 
 pytestmark = pytest.mark.slow
@@ -55,19 +54,10 @@ def home(tmp_path) -> Path:
     return site
 
 
-def owner(page: Page, server: Any) -> None:
-    """Sign in with the link that the command printed, and choose a password."""
-    page.goto(link_in(server))
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_label("New password").fill(PASSWORD)
-    page.get_by_label("The same again").fill(PASSWORD)
-    page.get_by_role("button", name="Set password").click()
-
-
 @pytest.mark.parametrize("looks", LOOKS)
-def test_every_page_of_the_site_is_accessible_and_fits(sit, home, tmp_path, looks):
-    """Every route that is a page, as it is and with what went wrong; also without JavaScript."""
-    shots = tmp_path / "pages"
+def test_every_page_of_the_site_is_accessible_and_fits(browser, home, tmp_path, looks):
+    """Every route that is a page, and forms with what went wrong; with a screenshot for people."""
+    shots, complaints = tmp_path / "pages", list[str]()
 
     def check(page: Page, name: str) -> None:
         page.screenshot(path=shots / f"{name}.png", full_page=True)
@@ -75,7 +65,9 @@ def test_every_page_of_the_site_is_accessible_and_fits(sit, home, tmp_path, look
         assert not is_wide(page), name
 
     with running(home, command="host") as (url, server):
-        page = sit(viewport=looks)
+        context = browser.new_context(viewport=looks)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{url}/sign-in")
         check(page, "sign-in")
         link = link_in(server)
@@ -116,6 +108,8 @@ def test_every_page_of_the_site_is_accessible_and_fits(sit, home, tmp_path, look
         page.locator("#confirm").fill("other")
         page.get_by_role("button", name="Delete the study").click()
         check(page, "study-told")
+        context.close()
+    assert complaints == []
 
 
 GIGABYTES = 2
