@@ -22,14 +22,14 @@ pytestmark = pytest.mark.slow
 
 def looked_at(page: Page) -> Page:
     """The page once it is there as a whole, which is not to be scrolled sideways."""
-    page.wait_for_function("document.readyState === 'complete'", timeout=MAKING)
+    page.wait_for_load_state()
     assert not is_wide(page), page.url
     return page
 
 
 def left(page: Page) -> None:
     """Wait until another page takes the place of the one that was marked."""
-    page.wait_for_function("!document.documentElement.dataset.before", timeout=MAKING)
+    expect(page.locator("html[data-before]")).to_have_count(0, timeout=MAKING)
 
 
 def mark(page: Page) -> None:
@@ -52,8 +52,9 @@ def judge(page: Page, link: str, number: int) -> None:
     page.goto(link)
     looked_at(page).locator("main a.main").click()
     page.locator("#consent").check()
-    looked_at(page).locator("main button.main").click()
-    page.wait_for_load_state()
+    mark(looked_at(page))
+    page.locator("main button.main").click()
+    left(page)
     if page.url.endswith("/groups"):
         looked_at(page).get_by_role("button", name="Select all").click()
         page.locator("main button.main").click()

@@ -105,8 +105,8 @@ def _attention(
 ) -> Iterator[Attention]:
     """What of a study somebody should look at."""
     if fault := site.studies.fault(name):
-        told = _within(site, name, fault)
-        yield Attention(f"Its files were changed and cannot be used: {told}", manage(name))
+        reason = _within(site, name, fault)
+        yield Attention(f"Its files were changed and cannot be used: {reason}", manage(name))
     for line in site.checks.faults(name)[:1]:
         yield Attention(f"A check found: {_within(site, name, line)}", manage(name))
     if one.phase == Phase.OPEN and last is not None and at - last > timedelta(days=QUIET_DAYS):
