@@ -99,7 +99,8 @@ def test_the_site_shows_exactly_these_pairs_judge_by_judge(app, study):
 
 
 def test_a_list_longer_than_the_target_is_not_broken_off(study):
-    study = edited(study, {"target = 30": "target = 2"})
+    target = study.settings.study.target
+    study = edited(study, {f"target = {target} ": "target = 2 "})
     who = Visitor(make_app(study, study.store(), secret="k" * 40)).join()
     for _ in names_of(study, "Ann")[:-1]:
         who.judge("left")
