@@ -86,6 +86,22 @@ def test_judges_come_answer_and_go(demos):
     assert judges > 8 + 2  # whoever has reached the target makes room for another
 
 
+def test_judges_look_at_a_pair_before_they_answer(demos):
+    """The next pair is shown at once, so that none seems to be answered in no time."""
+    store = demos[1].study.store()
+    try:
+        crowd = JudgeCrowd(demos[1], store, np.random.default_rng(6))
+        judge = crowd._arrival()
+        first = store.open_offer(judge.judge)
+        assert crowd._answer(judge)
+        second = store.open_offer(judge.judge)
+    finally:
+        store.close()
+    assert first is not None
+    assert second is not None
+    assert first.id != second.id
+
+
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
     (tmp_path / "mine.txt").write_text("x")
     assert "is not empty" in refusal("demo", "--keep", tmp_path)

@@ -17,7 +17,7 @@ from tiewise.study.backups.backup import make_backup
 from tiewise.study.connection import Database
 from tiewise.study.create import create_study
 from tiewise.study.study import Study
-from tiewise.web.server import read_key
+from tiewise.web.serving.start import read_key
 
 
 @pytest.fixture(autouse=True)

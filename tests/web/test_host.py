@@ -10,11 +10,15 @@ import pytest
 
 from support.form_browser import Visitor
 from support.host_site import Member, accounts, opened, small_study
+from support.snapshots import add_snapshot, body, judge_row
+from tiewise.study.inviting.invitation_store import InvitationStore
+from tiewise.study.inviting.people import Invitee
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
 from tiewise.study.values import Phase, Role
 from tiewise.web.app import researcher_routes
 from tiewise.web.host.app import host_routes
+from tiewise.web.live.cache import pack_rows
 from tiewise.web.researcher.passwords import set_password
 
 PASSWORD = "correct horse"
@@ -152,6 +156,37 @@ def test_an_account_of_one_study_sees_no_other(app):
     page = who.get("/")
     assert "Which is green?" in page.text
     assert "Which is blue?" not in page.text
+
+
+def test_viewers_see_figures_of_judges_and_not_who_they_are(app, home):
+    """Nor what only others may do; a researcher sees both."""
+    accounts(app).add_account("Root", Role.OWNER)
+    study = Study.open(home / "green")
+    store = study.store()
+    invitations = InvitationStore(store)
+    invitations.add([Invitee("Anna Ashby", "anna@ashby.example")])
+    (link,) = invitations.issue([1])
+    anna = Visitor(app)
+    anna.get(f"/green{link.path}")
+    anna.get(next(href for _, href in anna.page.links if href.startswith("/green/begin")))
+    anna.send("/green/begin", consent="1")
+    (judge,) = invitations.labels()
+    values = body(list(study.items), [0.0] * len(study.items))
+    rows = [judge_row("0000"), judge_row(judge)]
+    add_snapshot(store, values, beside={"judges": pack_rows(rows)})
+    store.close()
+    seen = {}
+    for role in (Role.VIEWER, Role.RESEARCHER):
+        who = Member(app).come_in(role.title(), role)
+        pages = [
+            who.get(f"/green/watch{path}").text for path in ("/judges", "/judges?by=judge", "")
+        ]
+        assert "Median time" in pages[0]
+        signs = ("Anna Ashby", f"/watch/judges/{judge}", 'action="/green/watch/')
+        seen[role] = [sign in "".join(pages) for sign in signs]
+        if role == Role.RESEARCHER:  # those with a name come first
+            assert pages[1].index("Anna Ashby") < pages[1].index("0000")
+    assert seen == {Role.VIEWER: [False] * 3, Role.RESEARCHER: [True] * 3}
 
 
 def test_one_sign_in_opens_every_study_and_leads_back(app):

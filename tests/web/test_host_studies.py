@@ -17,7 +17,7 @@ from tiewise.study.checks.check import check_study
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
 from tiewise.study.values import Phase
-from tiewise.web.host.settings_form import setting_tables
+from tiewise.web.host.settings_form import WORDS, setting_tables
 
 AT = "/site/studies/green"
 
@@ -115,6 +115,7 @@ def test_the_form_has_every_single_value_of_the_file(home):
     there = {one.key for table in setting_tables(Study.open(home / "green").settings)
              for one in table.fields}  # fmt: skip
     assert {f"{table}.{key}" for table, values in tables.items() for key in values} <= there
+    assert there == set(WORDS)
 
 
 def test_faults_are_told_and_nothing_is_saved_or_lost(ada, home):

@@ -307,6 +307,16 @@ def test_consent_says_that_answers_can_be_traced(panel_app, code):
     assert words.translate("begin.traced") not in stranger.get("/begin").text
 
 
+def test_the_text_of_a_new_study_does_not_contradict_that(panel_app):
+    """It says nothing of answers that cannot be traced, whoever reads it."""
+    person = Visitor(panel_app)
+    person.get(FROM_PANEL)
+    text = panel_app.state.site.study.settings.consent.text
+    assert text.split("\n")[0] in person.get("/begin").text
+    assert "kept without" not in text
+    assert "anonymous" not in text.lower()
+
+
 # Judges by name, and one of them.
 
 

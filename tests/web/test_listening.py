@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from tiewise.web.server import APP
 from tiewise.web.serving import process, rolling_restart
 
 
@@ -33,6 +34,6 @@ def test_who_comes_while_the_site_starts_is_not_sent_away(monkeypatch, workers):
     monkeypatch.setattr(rolling_restart, "RollingSupervisor", StartingServer)
     monkeypatch.setattr(StartingServer, "connected", 0)
     process.run_workers(
-        "127.0.0.1", 0, workers=workers, behind_proxy=False, log_format="plain"
+        "127.0.0.1", 0, workers=workers, behind_proxy=False, log_format="plain", app=APP
     )  # fmt: skip
     assert StartingServer.connected == 1

@@ -21,16 +21,29 @@ pytestmark = pytest.mark.slow
 
 
 def looked_at(page: Page) -> Page:
-    """The page, which is not to be scrolled sideways."""
+    """The page once it is there as a whole, which is not to be scrolled sideways."""
+    page.wait_for_load_state()
     assert not is_wide(page), page.url
     return page
+
+
+def left(page: Page) -> None:
+    """Wait until another page takes the place of the one that was marked."""
+    expect(page.locator("html[data-before]")).to_have_count(0, timeout=MAKING)
+
+
+def mark(page: Page) -> None:
+    """Mark the page, to know when another has come."""
+    page.evaluate("document.documentElement.dataset.before = 'yes'")
 
 
 def press(page: Page, name: str) -> None:
     """Press a button of the page, or follow a link that looks like one."""
     main = page.get_by_role("main")
     button = main.get_by_role("button", name=name, exact=True)
+    mark(page)
     button.or_(main.get_by_role("link", name=name, exact=True)).first.click()
+    left(page)
     looked_at(page)
 
 
@@ -39,14 +52,17 @@ def judge(page: Page, link: str, number: int) -> None:
     page.goto(link)
     looked_at(page).locator("main a.main").click()
     page.locator("#consent").check()
-    looked_at(page).locator("main button.main").click()
-    page.wait_for_load_state()
+    mark(looked_at(page))
+    page.locator("main button.main").click()
+    left(page)
     if page.url.endswith("/groups"):
         looked_at(page).get_by_role("button", name="Select all").click()
         page.locator("main button.main").click()
     for k in range(number):
         expect(page.locator(".side h2 bdi")).to_have_count(2)
-        looked_at(page).locator(f'button[value="{("left", "right")[k % 2]}"]').click()
+        mark(looked_at(page))
+        page.locator(f'button[value="{("left", "right")[k % 2]}"]').click()
+        left(page)
         expect(page.locator("[data-offline]")).to_be_hidden()
         expect(page.locator(".counter span, .undo, h1").first).to_be_visible()
 

@@ -181,6 +181,18 @@ def test_every_page_is_accessible_and_fits(watch, site, looks):
 
 
 @pytest.mark.slow
+def test_the_head_of_the_table_of_items_stays(watch, site):
+    page = watch(viewport={"width": 1280, "height": 300})
+    page.goto(f"{site.url}/watch/items")
+    page.locator(".scroll.tall").evaluate("region => region.scrollTo(0, region.scrollHeight)")
+    assert page.locator(".scroll.tall").evaluate("region => region.scrollTop") > 50
+    head, region = page.locator(".scroll.tall thead th").first, page.locator(".scroll.tall")
+    assert abs(head.bounding_box()["y"] - region.bounding_box()["y"]) < 2
+    last = page.locator(".scroll.tall tbody tr").last.bounding_box()
+    assert last["y"] >= head.bounding_box()["y"] + head.bounding_box()["height"] - 1
+
+
+@pytest.mark.slow
 def test_the_shares_of_graded_answers_are_accessible_and_fit(site, sit):
     study = edited(site.study, {"grades = 0": "grades = 4", "ties = true": "ties = false"})
     grades = [

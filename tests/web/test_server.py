@@ -21,7 +21,8 @@ from tiewise.study.checks.check import check_study
 from tiewise.study.create import create_study
 from tiewise.study.study import Study
 from tiewise.web.security import RateLimit, Throttle, address
-from tiewise.web.server import open_site, read_key, serve, startup_lines
+from tiewise.web.server import open_site, serve, startup_lines
+from tiewise.web.serving.start import read_key
 from tiewise.web.serving.startup import check_first
 
 

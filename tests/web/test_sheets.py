@@ -9,7 +9,7 @@ import pytest
 
 from support.command import done, refusal, run
 from support.form_browser import Visitor
-from support.site import copy_study, with_database
+from support.site import copy_study, edited, with_database
 from tiewise.designs.design import make_design
 from tiewise.designs.pair_lists import PairLists
 from tiewise.designs.prior import DesignPrior
@@ -87,11 +87,24 @@ def test_the_site_shows_exactly_these_pairs_judge_by_judge(app, study):
     for k, judge in enumerate(("Ann", "Bo", "Cy")):
         who = Visitor(app, address=f"198.51.100.{k}").join()
         assert shown_until_the_end(who) == names_of(study, judge)
+        assert "You have answered every pair of your list." in who.answer.text
+        assert "go on" not in who.get("/thanks").text.lower()
     late = Visitor(app, address="198.51.100.9")
     late.get("/begin")
     consent = next(t["value"] for _, t in late.page.tags if t.get("name") == "consent")
     late.send("/begin", consent=consent)
-    assert 'name="outcome"' not in late.answer.text  # no list is left
+    assert 'name="outcome"' not in late.answer.text
+    assert "No list of pairs is left for you" in late.answer.text
+    assert "Comparisons you have made" not in late.answer.text
+
+
+def test_a_list_longer_than_the_target_is_not_broken_off(study):
+    target = study.settings.study.target
+    study = edited(study, {f"target = {target} ": "target = 2 "})
+    who = Visitor(make_app(study, study.store(), secret="k" * 40)).join()
+    for _ in names_of(study, "Ann")[:-1]:
+        who.judge("left")
+        assert who.path == "/pair"
 
 
 def test_a_pair_that_was_taken_back_comes_again_and_the_counter_counts_the_list(app, study):

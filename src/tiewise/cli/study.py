@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tiewise.cli.backup_options import backup_options, take_schedule
 from tiewise.cli.database_option import DATABASE as DATABASE
-from tiewise.cli.inviting.mail_options import mail_options, take_mail_options
 from tiewise.cli.options import DROP_INVALID, progress_bar, ties
-from tiewise.cli.serving_options import serving_options
+from tiewise.cli.serving_options import listening_options, serving_options, take_start_options
 from tiewise.errors import InputError
 
 if TYPE_CHECKING:
@@ -179,40 +177,18 @@ def check(folder: str, database: str | None) -> None:
 
 @click.command(context_settings={"auto_envvar_prefix": "TIEWISE"})
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
-@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
+@listening_options
 @DATABASE
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
-@click.option("--public-url", help="where judges reach it, such as https://study.example.org")
-@click.option("--behind-proxy", is_flag=True, help="believe X-Forwarded-Proto and -For")
-@click.option(
-    "--sign-ups", type=click.IntRange(1), default=300, show_default=True,
-    help="at most so many from one address in ten minutes",
-)  # fmt: skip
-@click.option("--sign-in-link", is_flag=True, help="print a one-time link for a researcher")
-@click.option("--no-live", is_flag=True, help="fit nothing while the site runs")
 @serving_options
-@backup_options
-@mail_options
-def serve(folders: tuple[str, ...], sign_ups: int, no_live: bool, **options: Any) -> None:
+def serve(folders: tuple[str, ...], **options: Any) -> None:
     """Run the site of the study in DIR and print the judges' link.
 
     With several, or a folder that holds several, each is below its folder's name. Every option
     can be an environment variable: TIEWISE_PORT for --port, and so on.
     """
-    from tiewise.study.inviting.mail import export_mail_server
-    from tiewise.web.security import RateLimit, RateLimits
     from tiewise.web.server import serve as run
-    from tiewise.web.serving.options import HttpLimits
 
-    limits = RateLimits(sign_ups=RateLimit(sign_ups, 600))
-    http_limits = HttpLimits(**{name: options.pop(name) for name in HttpLimits._fields})
-    backups = take_schedule(options)
-    export_mail_server(*take_mail_options(options))
-    run(
-        *folders, **options, backups=backups, limits=limits, http_limits=http_limits,
-        live=not no_live, write_line=click.echo,
-    )  # fmt: skip
+    run(*folders, **take_start_options(options))
 
 
 @click.command()

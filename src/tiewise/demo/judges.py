@@ -94,6 +94,7 @@ class JudgeCrowd:
         if study.groups:
             known = [group for group in study.groups if self.rng.uniform() < 0.6]
             self.store.set_groups(new.judge, known or study.groups[:2])
+        next_offer(study, self.store, new.judge, self.rng)  # looked at from now on
         careless = self.rng.uniform() < LESS_CARE
         return JudgeAtWork(
             new.judge, 0.1 if careless else float(self.rng.lognormal(0.0, 0.3)),
@@ -110,4 +111,7 @@ class JudgeCrowd:
         code = answer_of(gap, self.rng, judge.sharpness)
         judge.left_to_do -= 1
         self.answers += 1
-        return self.store.answer(judge.judge, offer.id, code)
+        answered = self.store.answer(judge.judge, offer.id, code)
+        if judge.left_to_do:
+            next_offer(self.demo.study, self.store, judge.judge, self.rng)
+        return answered

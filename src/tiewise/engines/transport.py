@@ -26,9 +26,9 @@ from tiewise.engines.preconditioners.hierarchical_preconditioner import (
 )
 from tiewise.engines.preconditioners.mixture_preconditioner import WarmStart, plain_or_mixture
 from tiewise.engines.preconditioners.plain import Preconditioner
-from tiewise.engines.sparse.centre import SparseCentre
 from tiewise.engines.sparse.choice import (
     SparsePreconditioner,
+    SparseStart,
     build_sparse_preconditioner,
     prefers_sparse,
 )
@@ -80,7 +80,7 @@ class Transport:
     chains: int = 64
     blocks: int = 2
     threads: int = 2
-    start: WarmStart | SparseCentre | None = field(default=None, repr=False, compare=False)
+    start: WarmStart | SparseStart | None = field(default=None, repr=False, compare=False)
 
     name = "transport"
     kind = "exact"
@@ -146,7 +146,7 @@ class Transport:
         announce(self.name, model, 3 * model.size**3 / FLOPS)
         if model.terms or model.steps:
             return build_hierarchical_preconditioner(model)
-        return plain_or_mixture(model, None if isinstance(self.start, SparseCentre) else self.start)
+        return plain_or_mixture(model, None if isinstance(self.start, SparseStart) else self.start)
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
         """The engine for models on which this one's acceptance is too low."""

@@ -14,7 +14,7 @@ from sqlalchemy import func, select, text
 
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import write_whole
-from tiewise.hosting.settings_file import with_values
+from tiewise.hosting.settings_file import file_lock, with_values
 from tiewise.hosting.site_folder import SiteFolder
 from tiewise.study.audit_log import log_action
 from tiewise.study.connection import now
@@ -22,7 +22,7 @@ from tiewise.study.export import export
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.retention.erase import TABLES
-from tiewise.study.schema import current_values, judgements, meanings
+from tiewise.study.schema import current_values, judgements, judges, meanings
 from tiewise.study.schema import metadata as study_tables
 from tiewise.study.study import Study
 from tiewise.study.values import Phase, Researcher
@@ -31,6 +31,10 @@ CLONED = ("study.toml", "items.csv", "areas.gpkg", "layers.gpkg", "images", "med
 """What another study is begun from: all but judges, answers, results and keys."""
 PILOTS = "pilots"
 KEPT_FILES = ("study.toml", "items.csv")
+
+
+class StudyAway(InputError):
+    """Somebody else has archived or deleted the study in the meantime."""
 
 
 def clone(site: SiteFolder, name: str, new: str, title: str, database: str | None) -> None:
@@ -53,43 +57,55 @@ def clone(site: SiteFolder, name: str, new: str, title: str, database: str | Non
         store = Study.open(made).store(database)
         ResearcherStore(store).set_phase(Phase.PAUSED, why=f"copy of {name}")
         store.close()
-        site.refuse_name(new)
-        made.rename(site.study(new))
+        with file_lock(site.path):
+            site.refuse_name(new)
+            made.rename(site.study(new))
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
 def archive(site: SiteFolder, name: str, store: ResearcherStore) -> None:
     """Take a study that is not open off the site; it can be brought back."""
-    if store.phase() == Phase.OPEN:
-        raise InputError("the study is open; pause or close it first")
-    if (site.archive / name).exists():
-        raise InputError(f"there is a study {name!r} in the archive already")
-    site.study(name).rename(site.archive / name)
+    with file_lock(site.path):
+        _refuse_gone(site, name)
+        if store.phase() == Phase.OPEN:
+            raise InputError("the study is open; pause or close it first")
+        if (site.archive / name).exists():
+            raise InputError(f"there is a study {name!r} in the archive already")
+        site.study(name).rename(site.archive / name)
 
 
 def bring_back(site: SiteFolder, name: str) -> None:
     """Put a study of the archive on the site again."""
-    if name not in site.archived():
-        raise InputError(f"there is no study {name!r} in the archive")
-    if site.study(name).exists():
-        raise InputError(f"there is a study {name!r} on the site; rename that folder first")
-    (site.archive / name).rename(site.study(name))
+    with file_lock(site.path):
+        if name not in site.archived():
+            raise InputError(f"there is no study {name!r} in the archive")
+        if site.study(name).exists():
+            raise InputError(f"there is a study {name!r} on the site; rename that folder first")
+        (site.archive / name).rename(site.study(name))
 
 
 def delete(site: SiteFolder, name: str, store: JudgeStore) -> Path:
     """Delete a closed study with its judges and answers; its export, which is made first."""
-    if ResearcherStore(store).phase() != Phase.CLOSED:
-        raise InputError("the study is not closed; close it first, so that no answer is lost")
-    folder = site.study(name)
-    kept = keep_export(Study.open(folder), store, site.exports)
-    gone = site.exports / f".deleted-{secrets.token_hex(6)}"
-    folder.rename(gone)
+    with file_lock(site.path):
+        _refuse_gone(site, name)
+        if ResearcherStore(store).phase() != Phase.CLOSED:
+            raise InputError("the study is not closed; close it first, so that no answer is lost")
+        folder = site.study(name)
+        kept = keep_export(Study.open(folder), store, site.exports)
+        gone = site.exports / f".deleted-{secrets.token_hex(6)}"
+        folder.rename(gone)
     if store.engine.dialect.name != "sqlite":
         _drop_tables(store)
     store.close()
     shutil.rmtree(gone, ignore_errors=True)
     return kept
+
+
+def _refuse_gone(site: SiteFolder, name: str) -> None:
+    """Refuse what somebody else has just archived or deleted."""
+    if not site.is_study(name):
+        raise StudyAway(f"there is no study {name!r} any more; somebody else has put it away")
 
 
 def remove_leftovers(site: SiteFolder) -> None:
@@ -128,6 +144,14 @@ def reset_pilot(study: Study, store: JudgeStore, *, by: Researcher | None = None
     """
     if ResearcherStore(store).phase() == Phase.OPEN:
         raise InputError("the study is open; pause it first, so that no answer is lost")
+    with file_lock(study.folder):
+        return _set_apart(study, store, by)
+
+
+def _set_apart(study: Study, store: JudgeStore, by: Researcher | None) -> int:
+    with store.reading() as connection:
+        if connection.scalar(select(judges.c.id).limit(1)) is None:
+            raise InputError("nobody has judged yet, so there is nothing to set apart")
     last = _last_judgement(store)
     apart = study.folder / PILOTS
     apart.mkdir(mode=0o700, exist_ok=True)

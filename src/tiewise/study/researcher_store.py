@@ -63,15 +63,19 @@ class ResearcherStore:
         tidy = " ".join(name.split())
         if not 1 <= len(tidy) <= 100:
             raise InputError("a researcher needs a name of 1 to 100 letters")
+        taken = InputError(f"there is a researcher {tidy!r} already; choose another name")
         if self.researcher(tidy) is not None:
-            raise InputError(f"there is a researcher {tidy!r} already; choose another name")
-        with self._store.writing() as connection:
-            mine = (researchers.c.name == tidy, researchers.c.removed.is_not(None))
-            back = {"removed": None, "password": None}
-            if connection.execute(researchers.update().where(*mine).values(back)).rowcount == 0:
-                row = {"name": tidy, "made": now()}
-                connection.execute(researchers.insert().values(row))
-            log_action(connection, by, "add researcher", tidy)
+            raise taken
+        try:
+            with self._store.writing() as connection:
+                mine = (researchers.c.name == tidy, researchers.c.removed.is_not(None))
+                back = {"removed": None, "password": None}
+                if connection.execute(researchers.update().where(*mine).values(back)).rowcount == 0:
+                    row = {"name": tidy, "made": now()}
+                    connection.execute(researchers.insert().values(row))
+                log_action(connection, by, "add researcher", tidy)
+        except IntegrityError:  # somebody of this name was added at the same moment
+            raise taken from None
         added = self.researcher(tidy)
         assert added is not None
         return added

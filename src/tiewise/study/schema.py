@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -36,6 +37,8 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 metadata = MetaData()
 MIGRATIONS = Path(__file__).parent / "migrations"
 REVISION = text("SELECT version_num FROM alembic_version")
+ONE_AT_A_TIME = Lock()
+"""Alembic has one database in hand in a process, whatever thread asks."""
 MIGRATION_LOCK = text("SELECT pg_advisory_xact_lock(7429830614)")
 
 
@@ -360,4 +363,5 @@ def migrate(connection: Connection, migrations: Migrations = OF_STUDIES) -> None
     config.attributes["connection"] = connection
     if connection.dialect.name == "postgresql":  # whoever comes second has nothing left to do
         connection.execute(MIGRATION_LOCK)
-    command.upgrade(config, "head")
+    with ONE_AT_A_TIME:
+        command.upgrade(config, "head")

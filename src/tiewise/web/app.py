@@ -63,7 +63,7 @@ from tiewise.web.security import (
     set_security_headers,
 )
 from tiewise.web.serving.health import health_routes
-from tiewise.web.serving.memory import few_threads
+from tiewise.web.serving.memory import few_threads, in_own_thread
 from tiewise.web.serving.outages import StopWhenGone, outage_page
 from tiewise.web.site import AccountSite, Hosting, Site, Throttles
 
@@ -273,9 +273,9 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     backups = start_backups(site.study.folder, site.store)
     yield
     if backups is not None:
-        await run_in_threadpool(backups.stop)
+        await in_own_thread(backups.stop)
     if supervisor is not None:
-        await run_in_threadpool(supervisor.stop)
+        await in_own_thread(supervisor.stop)
     site.store.close()
 
 

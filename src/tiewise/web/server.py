@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
-import secrets
-import socket
 from collections.abc import Callable, Mapping
-from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,18 +14,15 @@ from tiewise.study.backups.schedule import BackupSchedule
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.study import Study
 from tiewise.web.multi_study import combine, find_studies, still_there, study_database
-from tiewise.web.security import RateLimit, RateLimits
-from tiewise.web.serving.counters import shared_counters
-from tiewise.web.serving.log_format import set_up_logging
-from tiewise.web.serving.memory import MemoryRelease, freeze, one_arena
-from tiewise.web.serving.options import HttpLimits, ServingOptions, serving_options
-from tiewise.web.serving.process import (
-    exported,
-    metrics,
-    run_workers,
-    set_up_log,
-    within_open_files,
-    worker_ages,
+from tiewise.web.security import RateLimits
+from tiewise.web.serving.options import HttpLimits, ServingOptions
+from tiewise.web.serving.process import worker_ages
+from tiewise.web.serving.start import (
+    SiteStart,
+    known_hosts,
+    limits_from,
+    observed_app,
+    read_key,
 )
 from tiewise.web.serving.startup import (
     can_sign_in,
@@ -37,7 +30,6 @@ from tiewise.web.serving.startup import (
     first_sign_in_link,
     language_lines,
     shared_last,
-    site_address,
     startup_lines,
 )
 
@@ -46,10 +38,8 @@ if TYPE_CHECKING:
 
     from tiewise.web.serving.observer import RequestObserver
 
-log = logging.getLogger("tiewise")
-
 SITE_VARIABLE = "TIEWISE_SITE"
-LOCAL = ("localhost", "127.0.0.1", "[::1]")
+APP = "tiewise.web.server:app_from_environment"
 
 
 def serve(
@@ -79,42 +69,31 @@ def serve(
     `database` holds {study}. docs/serving.md has the rest: limits, health, logs and metrics; for
     `backups` see docs/backups.md.
     """
-    one_arena()  # before anything starts threads, which keep the arenas that they have
-    if backups is not None:
-        backups.export()
-    if set_up_log(log_format, sign_in_link=sign_in_link):
-        write_line = log.info
-    url, paths = public_address(public_url), find_studies(folders)
+    start = SiteStart(
+        host=host, port=port, workers=workers, public_url=public_url, behind_proxy=behind_proxy,
+        sign_in_link=sign_in_link, http_limits=http_limits, min_free_bytes=min_free_bytes,
+        log_format=log_format, metrics_port=metrics_port, backups=backups, write_line=write_line,
+    ).prepared()  # fmt: skip
+    paths = find_studies(folders)
+    addresses = {name: study_database(name, database) for name in paths}
     lines = []
     for name, path in paths.items():
-        lines += check_first(path, study_database(name, database), write_line)
-    studies = {
-        name: _open_study(path, study_database(name, database)) for name, path in paths.items()
-    }
-    check_port(host, port)
-    options = ServingOptions(
-        http_limits or HttpLimits(), log_format=log_format, min_free_bytes=min_free_bytes
-    )
-    options, notes = within_open_files(options)
+        lines += check_first(path, addresses[name], start.write_line)
+    studies = {name: _open_study(path, addresses[name]) for name, path in paths.items()}
+    options, notes = start.checked_options()
     lines += notes
     for name, study in studies.items():
-        lines += language_lines(study, study_database(name, database))
+        lines += language_lines(study, addresses[name])
     for name, study in studies.items():
         read_key(study.folder)
-        sign_in = _sign_in_words(
-            study, site_address(host, port, url, name), study_database(name, database),
-            always=sign_in_link, shown=log_format == "plain",
-        )  # fmt: skip
+        sign_in = _sign_in_words(study, start.address(name), addresses[name], start)
         lines += startup_lines(
-            study, host=host, port=port, public_url=url, name=name, behind_proxy=behind_proxy,
-            sign_in=sign_in,
+            study, host=host, port=port, public_url=start.url, name=name,
+            behind_proxy=behind_proxy, sign_in=sign_in,
         )  # fmt: skip
-    for line in shared_last(lines):
-        write_line(line)
-    _export_site(paths, database=database, url=url, limits=limits, live=live)
-    ages = worker_ages(studies, database) if live else dict
-    with exported(options, workers) as counters, metrics(metrics_port, counters, ages):
-        run_workers(host, port, workers=workers, behind_proxy=behind_proxy, log_format=log_format)
+    _export_site(paths, database=database, url=start.url, limits=limits, live=live)
+    ages = worker_ages(lambda: studies, studies.__getitem__, database) if live else dict
+    start.run(options, ages, shared_last(lines), app=APP)
 
 
 def _export_site(paths: Mapping[str, Path], **options: Any) -> None:
@@ -123,12 +102,10 @@ def _export_site(paths: Mapping[str, Path], **options: Any) -> None:
     os.environ[SITE_VARIABLE] = json.dumps({"folders": folders, **options})
 
 
-def _sign_in_words(
-    study: Study, url: str, database: str | None, *, always: bool, shown: bool
-) -> str:
-    """How a researcher signs in, where nobody can yet or `always`; a secret only if `shown`."""
-    if shown:
-        link = first_sign_in_link(study, url, database, always=always)
+def _sign_in_words(study: Study, url: str, database: str | None, start: SiteStart) -> str:
+    """How a researcher signs in, where nobody can yet or always; a secret only where it is seen."""
+    if start.shown:
+        link = first_sign_in_link(study, url, database, always=start.sign_in_link)
         return f"You sign in, once, with {link}" if link else ""
     if can_sign_in(study, database):
         return ""
@@ -140,38 +117,11 @@ def app_from_environment() -> RequestObserver:
     return observed_app(_site_from_environment)
 
 
-def observed_app(open_app: Callable[[], Starlette]) -> RequestObserver:
-    """A site in one of its workers, with what every worker needs."""
-    from tiewise.web.serving.observer import RequestObserver
-    from tiewise.web.serving.rolling_restart import expect_replacement
-
-    json_log = serving_options().log_format == "json"
-    if json_log:
-        set_up_logging("json")
-    one_arena()
-    MemoryRelease().start()
-    expect_replacement()
-    try:
-        site = open_app()
-    except InputError as error:
-        if parent_process() is None:
-            raise
-        log.error("A worker could not start: %s", str(error))  # the others go on
-        raise SystemExit(1) from None
-    freeze()
-    return RequestObserver(site, shared_counters(), logs=json_log)
-
-
 def _site_from_environment() -> Starlette:
     options: dict[str, Any] = json.loads(os.environ[SITE_VARIABLE])
-    limits = (
-        RateLimits(*(RateLimit(*limit) for limit in options["limits"]))
-        if options["limits"]
-        else None
-    )
     return _open_named(
         still_there(options["folders"]), database=options["database"], public_url=options["url"],
-        limits=limits, live=options["live"],
+        limits=limits_from(options["limits"]), live=options["live"],
     )  # fmt: skip
 
 
@@ -219,10 +169,9 @@ def open_study_app(
     except InputError:
         store.close()
         raise
-    host = urlsplit(public_url).hostname
     return make_app(
         study, store, secret=read_key(study.folder), public_url=public_url,
-        https=public_url.startswith("https:"), hosts=[host, *LOCAL] if host else (),
+        https=public_url.startswith("https:"), hosts=known_hosts(public_url),
         prefix=prefix, **options,
     )  # fmt: skip
 
@@ -243,37 +192,3 @@ def _check_meaning(study: Study, store: JudgeStore) -> None:
     changed = study.changed_meaning(store)
     if changed:
         raise InputError(f"{study.folder / 'study.toml'}: {changed[0]}")
-
-
-def read_key(folder: Path) -> str:
-    """The key that signs cookies: kept in the study's folder for its owner alone, made once."""
-    path = folder / "secret"
-    if not path.exists():
-        file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        os.write(file, secrets.token_hex(32).encode())
-        os.close(file)
-    key = path.read_text(encoding="ascii", errors="replace").strip()
-    if len(key) < 32:
-        raise InputError(f"{path} holds no key; delete it, and a new one is made")
-    return key
-
-
-def check_port(host: str, port: int) -> None:
-    """Refuse a port that cannot be listened on."""
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        socket.create_server((host, port), family=family).close()
-    except OSError as error:
-        raise InputError(
-            f"cannot listen on {host} port {port} ({error.strerror}); choose with host= and port="
-        ) from None
-
-
-def public_address(url: str | None) -> str:
-    """An address without a slash at its end; refused where it is none."""
-    if not url:
-        return ""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise InputError(f"public_url={url!r} is no address; write https://study.example.org")
-    return url.rstrip("/")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tiewise.engines.sparse.centre import SparseCentre
+from tiewise.engines.sparse.network_centre import NetworkPoint
 from tiewise.engines.sparse.network_preconditioner import (
     NetworkPreconditioner,
     build_network_preconditioner,
@@ -18,6 +20,7 @@ from tiewise.model.quality_priors import DENSE_ITEMS
 DENSE_AREAS = 4000
 """Areas up to which the network prior is sampled with matrices: without, its share moves slowly."""
 
+SparseStart = SparseCentre | NetworkPoint
 SparsePreconditioner = DiagonalPreconditioner | NetworkPreconditioner
 
 
@@ -33,5 +36,5 @@ def prefers_sparse(model: BradleyTerry) -> bool:
 def build_sparse_preconditioner(model: BradleyTerry, start: object = None) -> SparsePreconditioner:
     """The preconditioner of a model that `prefers_sparse`; `start` is that of similar data."""
     if precision_of(model.prior, model.size) is None:
-        return build_network_preconditioner(model)
+        return build_network_preconditioner(model, start)
     return build_diagonal_preconditioner(model, start)

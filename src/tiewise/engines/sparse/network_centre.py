@@ -128,6 +128,16 @@ class NetworkQuadratic:
         return np.asarray(np.sqrt((gaps**2).mean(axis=1)))
 
 
+class NetworkPoint(NamedTuple):
+    """Where the likelihood is expanded: qualities, threshold, scale, and sd of every row's gap."""
+
+    quality: Floats
+    t: float
+    scale: NetworkScale
+    gap_sd: Floats
+    anchored_directions: float = 0.0
+
+
 class NetworkCentre(NamedTuple):
     """Where the coordinates are centred, and how the centre moves with log α and τ.
 
@@ -145,6 +155,8 @@ class NetworkCentre(NamedTuple):
     scale_root: Floats
     widest: Floats
     stretch: float
+    point: NetworkPoint
+    """Where it was found: a start for similar data."""
 
     def whitened(self, q: Floats) -> Floats:
         """Layers less their mean, from their coordinates."""
@@ -158,32 +170,48 @@ class NetworkCentre(NamedTuple):
         return q + np.multiply.outer((self.stretch - 1) * self.widest, self.widest @ q)
 
 
-class _Point(NamedTuple):
-    """Where the likelihood is expanded: qualities, threshold, scale, and sd of every row's gap."""
-
-    quality: Floats
-    t: float
-    scale: NetworkScale
-    gap_sd: Floats
-    anchored_directions: float = 0.0
-
-
-def find_network_centre(model: BradleyTerry, likelihood: Likelihood) -> NetworkCentre:
-    """The variational centre of a model with a network prior."""
-    signs, tie_prior = _signs(2 * model.size), unconstrained_tie(model)
-    t = 0.0 if tie_prior is None else initial_threshold(tie_prior)
-    point = _Point(np.zeros(model.size), t, _first_scale(model), np.zeros(len(likelihood.first)))
-    if (answers := answers_first(model)) is not None:
-        point = _settled(answers, likelihood, point, signs)
+def find_network_centre(
+    model: BradleyTerry, likelihood: Likelihood, start: NetworkPoint | None = None
+) -> NetworkCentre:
+    """The variational centre of a model with a network prior; `start` is that of similar data."""
+    signs = _signs(2 * model.size)
+    if start is None:
+        point = _first_point(model, likelihood)
+        if (answers := answers_first(model)) is not None:
+            point = _settled(answers, likelihood, point, signs)
+    else:
+        point = _point_from(start, model, likelihood)
     point = _settled(model, likelihood, point, signs)
     quadratic = expand_network(model, likelihood, *point)
     final = _newton(model, quadratic, signs, 1e-4)
     return NetworkCentre(
-        quadratic, final.layers, final.layer_slopes, final.root, *_widest(quadratic)
+        quadratic, final.layers, final.layer_slopes, final.root, *_widest(quadratic), point
     )
 
 
-def _settled(model: BradleyTerry, likelihood: Likelihood, point: _Point, signs: Floats) -> _Point:
+def _first_point(model: BradleyTerry, likelihood: Likelihood) -> NetworkPoint:
+    """All items alike."""
+    tie_prior, gap_sd = unconstrained_tie(model), np.zeros(len(likelihood.first))
+    t = 0.0 if tie_prior is None else initial_threshold(tie_prior)
+    return NetworkPoint(np.zeros(model.size), t, _first_scale(model), gap_sd)
+
+
+def _point_from(start: NetworkPoint, model: BradleyTerry, likelihood: Likelihood) -> NetworkPoint:
+    """The centre of similar data, with what is fixed here, and the gaps of these data."""
+    first, gap_sd = _first_scale(model), np.zeros(len(likelihood.first))
+    assert isinstance(model.prior, Network)
+    scale = NetworkScale(
+        first.log_alpha if model.fixed_variance is not None else start.scale.log_alpha,
+        first.tau if model.prior.share is not None else start.scale.tau,
+    )
+    point = start._replace(scale=scale, gap_sd=gap_sd)
+    rough = expand_network(model, likelihood, *point)
+    return point._replace(gap_sd=rough.gap_sd(np.random.default_rng(1)))
+
+
+def _settled(
+    model: BradleyTerry, likelihood: Likelihood, point: NetworkPoint, signs: Floats
+) -> NetworkPoint:
     """Where rounds from a point come to rest."""
     for _ in range(MOST_ROUNDS):
         quadratic = expand_network(model, likelihood, *point)
@@ -197,7 +225,7 @@ def _settled(model: BradleyTerry, likelihood: Likelihood, point: _Point, signs: 
         moved = max(float((np.abs(step) / sd).max()), at.moved, abs(tie_step) * own.own**0.5)
         first, gap_sd = not point.gap_sd.any(), centred.gap_sd(np.random.default_rng(1))
         directions = own.anchored_directions
-        point = _Point(point.quality + step, point.t + tie_step, at.scale, gap_sd, directions)
+        point = NetworkPoint(point.quality + step, point.t + tie_step, at.scale, gap_sd, directions)
         if moved < 3 * CLOSE and not first:
             break
     return point

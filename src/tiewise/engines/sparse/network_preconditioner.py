@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.engines.preconditioners.newton import unconstrained_tie
-from tiewise.engines.sparse.network_centre import NetworkCentre, find_network_centre
+from tiewise.engines.sparse.network_centre import NetworkCentre, NetworkPoint, find_network_centre
 from tiewise.engines.sparse.preconditioner import tiled_likelihood
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import Likelihood, LikelihoodArguments
@@ -60,9 +60,9 @@ class NetworkPreconditioner:
         return self.rank + int(free) + (self.tie_prior is not None)
 
     @property
-    def warm_start(self) -> None:
-        """None: similar data begin anew."""
-        return
+    def warm_start(self) -> NetworkPoint:
+        """A start for similar data."""
+        return self.centre.point
 
     @property
     def uncertain_rows(self) -> slice:
@@ -179,11 +179,15 @@ def _roots(log_alpha: Floats, tau: Floats) -> tuple[Floats, Floats]:
     return alpha * np.sqrt(share_of(tau)), alpha * np.sqrt(share_of(-tau))
 
 
-def build_network_preconditioner(model: BradleyTerry) -> NetworkPreconditioner:
-    """The preconditioner of a model with a network prior and without terms."""
+def build_network_preconditioner(
+    model: BradleyTerry, start: object = None
+) -> NetworkPreconditioner:
+    """That of a model with a network prior and without terms; `start` is that of similar data."""
     assert isinstance(model.prior, Network)
     likelihood = tiled_likelihood(model)
-    centre = find_network_centre(model, likelihood)
+    if not isinstance(start, NetworkPoint) or len(start.quality) != model.size:
+        start = None
+    centre = find_network_centre(model, likelihood, start)
     mean = centre.quadratic.layers.qualities(centre.layers[:, None])[:, 0]
     variance = model.variance
     return NetworkPreconditioner(

@@ -73,8 +73,10 @@ def study_line(site: HostSite, name: str, at: datetime) -> StudyLine:
     app, fault = site.studies.app_now(name), site.studies.fault(name)
     if app is None:
         return StudyLine(
-            name, name, attention=(Attention(fault or "It is being opened.", manage(name)),),
-            opened=False,
+            name, name, opened=False,
+            attention=(
+                Attention(_within(site, name, fault) or "It is being opened.", manage(name)),
+            ),
         )  # fmt: skip
     one: Site = app.state.site
     activity, snapshot = one.pace.activity(), one.snapshot_cache.snapshot()
@@ -87,6 +89,12 @@ def study_line(site: HostSite, name: str, at: datetime) -> StudyLine:
     )  # fmt: skip
 
 
+def _within(site: HostSite, name: str, line: str) -> str:
+    """A message with files named as in the folder of the study, not by paths of this machine."""
+    folder = str(site.folder.study(name))
+    return line.replace(f"{folder}/", "").replace(folder, "the study")
+
+
 def manage(name: str) -> str:
     """The page on which a study is set up."""
     return f"/site/studies/{name}"
@@ -97,9 +105,10 @@ def _attention(
 ) -> Iterator[Attention]:
     """What needs attention in a study."""
     if fault := site.studies.fault(name):
-        yield Attention(f"Its files were changed and cannot be used: {fault}", manage(name))
+        reason = _within(site, name, fault)
+        yield Attention(f"Its files were changed and cannot be used: {reason}", manage(name))
     for line in site.checks.faults(name)[:1]:
-        yield Attention(f"A check found: {line}", manage(name))
+        yield Attention(f"A check found: {_within(site, name, line)}", manage(name))
     if one.phase == Phase.OPEN and last is not None and at - last > timedelta(days=QUIET_DAYS):
         yield Attention(f"No answer for {quantity((at - last).days, 'day')}", f"/{name}/watch")
     if one.live and one.phase != Phase.CLOSED and _is_stale(one):

@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import write_whole
+from tiewise.hosting.settings_file import file_lock
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
@@ -26,7 +27,7 @@ from tiewise.study.values import Phase, Role
 from tiewise.web.app import make_app
 from tiewise.web.host.request import RANK, HostRequest
 from tiewise.web.host.site import HostSite
-from tiewise.web.server import read_key
+from tiewise.web.serving.start import read_key
 
 PATH = "/site/preview"
 FILES = ("study.toml", "items.csv", "areas.gpkg", "layers.gpkg")
@@ -113,12 +114,13 @@ def start_preview(request: HostRequest) -> Response:
         phase = Phase(request.form.get("phase") or Phase.OPEN)
     except ValueError:
         raise HTTPException(400) from None
-    path = database(request.site, name)
-    for end in ("", "-wal", "-shm"):
-        with suppress(OSError):
-            path.with_name(path.name + end).unlink()
-    store = _store(request.site, name)
-    ResearcherStore(store).set_phase(phase)
-    store.close()
-    write_whole(_mark(request.site, name), secrets.token_hex(8))
+    with file_lock(request.site.folder.previews):
+        path = database(request.site, name)
+        for end in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                path.with_name(path.name + end).unlink()
+        store = _store(request.site, name)
+        ResearcherStore(store).set_phase(phase)
+        store.close()
+        write_whole(_mark(request.site, name), secrets.token_hex(8))
     return request.redirect(f"{PATH}/{name}/")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +17,7 @@ from tiewise.hosting.drafts import USUAL_QUOTAS, Quotas
 from tiewise.hosting.site_folder import SiteFolder
 from tiewise.study.access.attempts import AttemptStore
 from tiewise.study.access.devices import DeviceStore
-from tiewise.study.backups.schedule import BackupSchedule
-from tiewise.study.connection import now
 from tiewise.study.researcher_store import ResearcherStore
-from tiewise.study.snapshot_store import SnapshotStore
 from tiewise.study.study import Study
 from tiewise.study.values import Role
 from tiewise.web.app import throttles_of
@@ -33,30 +27,19 @@ from tiewise.web.host.checks import StudyChecks
 from tiewise.web.host.site import HostSite
 from tiewise.web.host.studies import HostedStudies
 from tiewise.web.multi_study import study_database
-from tiewise.web.security import RateLimit, RateLimits, SessionCookies
-from tiewise.web.server import (
-    LOCAL,
-    check_port,
+from tiewise.web.security import RateLimits, SessionCookies
+from tiewise.web.server import open_study_app
+from tiewise.web.serving.observer import RequestObserver
+from tiewise.web.serving.process import worker_ages
+from tiewise.web.serving.start import (
+    SiteStart,
+    known_hosts,
+    limits_from,
     observed_app,
-    open_study_app,
-    public_address,
     read_key,
 )
-from tiewise.web.serving.health import worker_age
-from tiewise.web.serving.memory import one_arena
-from tiewise.web.serving.observer import RequestObserver
-from tiewise.web.serving.options import HttpLimits, ServingOptions
-from tiewise.web.serving.process import (
-    exported,
-    metrics,
-    run_workers,
-    set_up_log,
-    within_open_files,
-)
-from tiewise.web.serving.startup import STOP, plain_http, site_address
+from tiewise.web.serving.startup import STOP
 from tiewise.web.words.of_study import language_faults
-
-log = logging.getLogger("tiewise")
 
 HOST_VARIABLE = "TIEWISE_HOST"
 APP = "tiewise.web.host.server:app_from_environment"
@@ -66,77 +49,46 @@ OWNER = "owner"
 def host(
     folder: str | Path,
     *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
     database: str | None = None,
     site_database: str | None = None,
     owner: str = OWNER,
-    workers: int = 1,
-    public_url: str | None = None,
-    behind_proxy: bool = False,
     limits: RateLimits | None = None,
     live: bool = True,
-    sign_in_link: bool = False,
-    http_limits: HttpLimits | None = None,
-    min_free_bytes: int = ServingOptions().min_free_bytes,
-    log_format: str = "plain",
-    metrics_port: int | None = None,
-    backups: BackupSchedule | None = None,
     quotas: Quotas = USUAL_QUOTAS,
-    write_line: Callable[[str], None] = print,
+    **start_options: Any,
 ) -> None:
     """Run the site of all studies in a folder, made where there is none, until it is stopped.
 
     The first owner signs in with a one-time link that `write_line` gets; later ones get theirs
     from an owner, in the browser. `database` holds {study}; `site_database` is the address of the
-    database of accounts, by default a file in the folder. The rest is as in `serve`.
+    database of accounts, by default a file in the folder. The rest is that of `SiteStart`.
     """
-    one_arena()
-    if backups is not None:
-        backups.export()
-    if set_up_log(log_format, sign_in_link=sign_in_link):
-        write_line = log.info
-    place, url = SiteFolder.open(folder), public_address(public_url)
+    start, place = SiteStart(**start_options).prepared(), SiteFolder.open(folder)
     study_database("name", database)
-    check_port(host, port)
+    options, notes = start.checked_options()
     read_key(place.path)
-    options, lines = within_open_files(
-        ServingOptions(
-            http_limits or HttpLimits(), log_format=log_format, min_free_bytes=min_free_bytes
-        )
-    )
-    address = site_address(host, port, url, "")
-    shown = log_format == "plain"
-    lines = [
-        *_first_lines(place, site_database, address, owner, always=sign_in_link, shown=shown),
-        *lines, *plain_http(host, address, behind_proxy=behind_proxy and not url), STOP,
-    ]  # fmt: skip
-    for line in lines:
-        write_line(line)
+    lines = [*_first_lines(place, site_database, owner, start), *notes, *start.notes(), STOP]
     values = {
         "folder": str(place.path), "database": database, "site_database": site_database,
-        "url": url, "limits": limits, "live": live, "quotas": quotas,
+        "url": start.url, "limits": limits, "live": live, "quotas": quotas,
     }  # fmt: skip
     os.environ[HOST_VARIABLE] = json.dumps(values)
-    ages = _worker_ages(place, database) if live else dict
-    with exported(options, workers) as counters, metrics(metrics_port, counters, ages):
-        run_workers(
-            host, port, workers=workers, behind_proxy=behind_proxy, log_format=log_format, app=APP
-        )
+    aged = worker_ages(place.studies, lambda name: Study.open(place.study(name)), database)
+    start.run(options, aged if live else dict, lines, app=APP)
 
 
 def _first_lines(
-    place: SiteFolder, database: str | None, url: str, owner: str, *, always: bool, shown: bool
+    place: SiteFolder, database: str | None, owner: str, start: SiteStart
 ) -> list[str]:
-    """Where the site is, and how its owner signs in where no owner can yet, or `always`."""
+    """Where the site is, and how its owner signs in where no owner can yet, or always."""
     store = place.database(database)
     try:
-        accounts = AccountStore(store)
+        accounts, url = AccountStore(store), start.address()
         known = next((one for one in accounts.accounts() if one.role == Role.OWNER), None)
         lines = [f"The site of {place.path} is at {url}/"]
-        if accounts.owner_can_sign_in() and not always:
+        if accounts.owner_can_sign_in() and not start.sign_in_link:
             return lines
-        if not shown:  # a secret is no matter for a log
+        if not start.shown:  # a secret is no matter for a log
             return [*lines, "No owner can sign in yet: start it once with --log-format plain"]
         if known is None:
             accounts.add_account(owner, Role.OWNER)
@@ -146,22 +98,6 @@ def _first_lines(
         store.close()
 
 
-def _worker_ages(place: SiteFolder, database: str | None) -> Callable[[], Mapping[str, float]]:
-    """Asks how long ago the live worker of each study gave a sign."""
-    started, stores = now(), dict[str, SnapshotStore]()
-
-    def ages() -> Mapping[str, float]:
-        names = place.studies()
-        for name in names:
-            if name not in stores:
-                with suppress(InputError):
-                    study = Study.open(place.study(name))
-                    stores[name] = SnapshotStore(study.store(study_database(name, database)))
-        return {name: worker_age(stores[name], started) for name in names if name in stores}
-
-    return ages
-
-
 def app_from_environment() -> RequestObserver:
     """The site that `host` started, in one of its workers."""
     return observed_app(_site_from_environment)
@@ -169,8 +105,7 @@ def app_from_environment() -> RequestObserver:
 
 def _site_from_environment() -> Starlette:
     options: dict[str, Any] = json.loads(os.environ[HOST_VARIABLE])
-    limits = options.pop("limits")
-    chosen = RateLimits(*(RateLimit(*limit) for limit in limits)) if limits else None
+    chosen = limits_from(options["limits"])
     return open_host(
         options["folder"], database=options["database"], site_database=options["site_database"],
         public_url=options["url"], limits=chosen, live=options["live"],
@@ -192,7 +127,6 @@ def open_host(
     place, rates = SiteFolder.open(folder), limits or RateLimits()
     store, key = place.database(site_database), read_key(place.path)
     accounts, prefix = AccountStore(store), urlsplit(public_url).path.rstrip("/")
-    name_of_host = urlsplit(public_url).hostname
     site = HostSite(
         folder=place, account_store=accounts, researcher_store=accounts,
         studies=HostedStudies(place), checks=StudyChecks(place, database),
@@ -200,7 +134,7 @@ def open_host(
         throttles=throttles_of(rates), attempts=AttemptStore(store, *rates.sign_ins, key=key),
         devices=DeviceStore(store), assets=static_assets(), public_url=public_url, prefix=prefix,
         quotas=quotas, database_url=database,
-        hosts=(name_of_host.lower(), *LOCAL) if name_of_host else (),
+        hosts=known_hosts(public_url),
     )  # fmt: skip
 
     def open_study(name: str) -> Starlette:

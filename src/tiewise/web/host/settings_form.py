@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
 from datetime import date
-from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple, get_origin, get_type_hints
 
 from tiewise.study.settings import LEAVE_STYLES, POLICY_NAMES, PRIORS, SCALES, Settings
-from tiewise.text import capital
 from tiewise.web.request import Form
 
 TITLES = {
@@ -23,8 +19,74 @@ LONG = ("study.kept", "study.welcome", "consent.text", "study.question")
 CHOICES: dict[str, tuple[str, ...]] = {
     "pairing.policy": POLICY_NAMES, "model.priors": ("", *PRIORS), "model.scale": ("", *SCALES),
     "support.leave": LEAVE_STYLES, "study.asked": ("together", "in turn"),
+    "map.labels": ("all", "places", "none"), "reasons.ask": ("never", "optional", "required"),
 }  # fmt: skip
-HINT = re.compile(r"(?:# )?(\w+) = .*?\s#\s(.*)")
+
+WORDS: dict[str, str] = {
+    "study.title": "Title",
+    "study.question": "Question asked of every pair",
+    "study.higher": "What the chosen one has; such as: higher risk",
+    "study.lower": "What the other one has",
+    "study.noun": "What an item is called; such as: ward, or city/cities",
+    "study.target": "Comparisons asked of each judge; they may go on",
+    "study.goal": "Comparisons wanted in all; 0: as many as the reliability below needs",
+    "study.reliability": "Reliability wanted; 0 to 1: how much of the differences is to be known",
+    "study.languages": "Languages; one a line, the first is the one offered: en, ar, fr, es",
+    "study.accept_unread": "Languages offered although no native speaker has read them; one a line",
+    "study.kept": "How long answers are kept; a sentence that judges read",
+    "study.kept_until": "Erased by; you are reminded of that day",
+    "study.welcome": "Welcome; a paragraph for the first page",
+    "study.minutes": "Minutes it takes; 0: as answers so far took",
+    "study.asked": "Several questions are asked",
+    "answers.ties": "Judges may say that both are about equal",
+    "answers.skips": "Judges may say that they do not know",
+    "answers.both_seen": "Answers only once both were opened; long texts, scans, recordings",
+    "answers.grades": "Ordered answers; 0, or 4 to 7, such as 5 with “much more”",
+    "answers.left": "Words for the left one; empty: as usual",
+    "answers.right": "Words for the right one",
+    "answers.tie": "Words for about equal",
+    "answers.skip": "Words for not knowing",
+    "answers.left_2": "Words for the left one, more; of four ordered answers and more",
+    "answers.left_3": "Words for the left one, much more; of six and more",
+    "answers.right_2": "Words for the right one, more",
+    "answers.right_3": "Words for the right one, much more",
+    "consent.version": "Version of the text; with a new one, judges who come back are asked again",
+    "consent.text": "What judges agree to",
+    "judges.invited_only": "Only with a code; from an invitation, or of tiewise invite",
+    "pairing.policy": "How pairs are chosen; uniform: by lot; balanced: what has few comparisons "
+                      "first; informative: where most is learnt; reference: beside anchors",
+    "pairing.random_share": "Share of pairs left to chance; where they are chosen as informative",
+    "pairing.practice": "Pairs for practice; they come first and do not count",
+    "pairing.repeats": "Share of pairs shown again; to see whether judges agree with themselves",
+    "pairing.anchor_limit": "Most pairs with one anchor; where they are chosen by reference",
+    "model.priors": "Priors; paper: as the paper has them",
+    "model.scale": "Scale of results",
+    "support.contacts": "Where judges find help; one a line, such as Samaritans: 116 123",
+    "support.exit": "Where the quick exit leads; an address",
+    "support.leave": "How much the quick exit stands out",
+    "about.organisation": "Who runs the study; on the first page, with the next three",
+    "about.ethics": "Who approved of it; such as University of Ashby, reference 1234",
+    "about.contact": "Whom to ask; a name with a mail address, telephone number or link",
+    "about.logo": "Logo; a PNG, JPEG or WebP file in the folder images",
+    "about.logo_text": "What the logo says; for those who cannot see it",
+    "files.megabytes": "Megabytes of a file",
+    "files.total": "Megabytes of all files together",
+    "files.pages": "Pages of an item",
+    "files.megapixels": "Megapixels of a picture",
+    "files.words": "Words of a text",
+    "files.seconds": "Seconds to read a file",
+    "files.memory": "Megabytes of memory to read it in",
+    "map.labels": "Names on maps; places: towns and landmarks alone",
+    "map.layers": "What is drawn of water, roads and places; one a line",
+    "map.inset": "Show a centre of many small areas enlarged, too",
+    "reasons.ask": "Ask judges why",
+    "reasons.every": "After every so many pairs",
+    "reasons.question": "Your own words for why; empty: as usual",
+    "reasons.choices": "Reasons to tick; one a line",
+    "reasons.text": "With room for words of their own",
+    "reasons.per_question": "Of each question by itself; else of the pair",
+}  # fmt: skip
+"""What each field is called, and after a semicolon a hint."""
 
 
 class SettingField(NamedTuple):
@@ -95,12 +157,12 @@ def _fields(table: str, values: Any) -> Iterator[SettingField]:
         key, value = f"{table}.{one.name}", getattr(values, one.name)
         kind = _kind(key, hints[one.name])
         if kind:
-            label = capital(one.name.replace("_", " "))
+            label, _, about = WORDS[key].partition("; ")
             choices = CHOICES.get(key, ())
             text = _text(kind, value)
             if choices and text not in choices:
                 choices = (*choices, text)
-            yield SettingField(key, label, _template_hints().get(key, ""), kind, text, choices)
+            yield SettingField(key, label, about, kind, text, choices)
 
 
 def _kind(key: str, hint: Any) -> str:
@@ -136,18 +198,3 @@ def _value(kind: str, text: str) -> Any:
     if kind == "whole":
         return int(text)
     return float(text) if kind == "number" else text
-
-
-@cache
-def _template_hints() -> Mapping[str, str]:
-    """What the remarks of a new study's file say of its keys."""
-    text = (
-        resources.files("tiewise.study").joinpath("study.toml.template").read_text(encoding="utf-8")
-    )
-    table, hints = "", {}
-    for line in text.splitlines():
-        if line.startswith("["):
-            table = line.strip("[]")
-        elif match := HINT.fullmatch(line):
-            hints[f"{table}.{match[1]}"] = match[2]
-    return hints

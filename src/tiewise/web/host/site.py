@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
+from tiewise.errors import InputError
 from tiewise.hosting.accounts import AccountStore
 from tiewise.hosting.drafts import USUAL_QUOTAS, Quotas
 from tiewise.hosting.site_folder import SiteFolder
@@ -55,6 +57,9 @@ class StudyAccess:
     def _id_of(self, name: str) -> int:
         """The number that the study's own log knows somebody by."""
         if name not in self._ids:
-            there = self._store.researcher(name) or self._store.add_researcher(name)
+            with suppress(InputError):  # there already, or added at the same moment
+                self._store.add_researcher(name)
+            there = self._store.researcher(name)
+            assert there is not None
             self._ids[name] = there.id
         return self._ids[name]

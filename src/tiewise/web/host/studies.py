@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from tiewise.errors import InputError
 from tiewise.hosting.drafts import remove_abandoned
 from tiewise.hosting.lifecycle import remove_leftovers
 from tiewise.hosting.site_folder import SiteFolder
+from tiewise.web.serving.memory import in_own_thread
 
 log = logging.getLogger("tiewise")
 
@@ -88,20 +90,28 @@ class HostedStudies:
 
     async def app(self, name: str) -> Starlette | None:
         """The app of a study, as it stands on disk; None where there is none that can be opened."""
-        current = self._open.get(name)
-        if current is not None and monotonic() - self._checked.get(name, -1.0) < FRESH_SECONDS:
-            return current.app
-        version = await run_in_threadpool(self._version, name)
-        if version is None:
-            await self._close(name)
-            return None
+        if (fresh := self._fresh(name)) is not None:
+            return fresh
         async with self._locks.setdefault(name, asyncio.Lock()):
+            if (fresh := self._fresh(name)) is not None:  # somebody else has looked
+                return fresh
+            version = await in_own_thread(partial(self._version, name))
+            if version is None:
+                await self._close(name)
+                return None
             self._checked[name] = monotonic()
             current = self._open.get(name)
             if current is None or current.version != version:
                 await self._reopen(name, version)
         current = self._open.get(name)
         return current.app if current else None
+
+    def _fresh(self, name: str) -> Starlette | None:
+        """The app of a study that was looked at a moment ago."""
+        current = self._open.get(name)
+        if current is None or monotonic() - self._checked.get(name, -1.0) >= FRESH_SECONDS:
+            return None
+        return current.app
 
     def app_now(self, name: str) -> Starlette | None:
         """The app of a study, for pages, which are made in threads; a new study is opened."""
@@ -124,7 +134,7 @@ class HostedStudies:
         assert self._open_one is not None
         stack = AsyncExitStack()
         try:
-            app = await run_in_threadpool(self._open_one, name)
+            app = await in_own_thread(partial(self._open_one, name))
             await stack.enter_async_context(app.router.lifespan_context(app))
         except InputError as error:
             self._faults[name] = (version, str(error))

@@ -103,6 +103,8 @@ def archive(request: HostRequest) -> Response:
     name, one = request.study_name(), open_one(request)
     try:
         lifecycle.archive(request.site.folder, name, one.researcher_store)
+    except lifecycle.StudyAway:
+        return request.redirect("/?done=gone")
     except InputError as error:
         return page_of(request, fault=sentence(error))
     request.site.account_store.log("archive study", name, by=request.signed_in)
@@ -128,6 +130,8 @@ def delete(request: HostRequest) -> Response:
         return page_of(request, fault=WRONG_NAME)
     try:
         kept = lifecycle.delete(request.site.folder, name, one.store)
+    except lifecycle.StudyAway:
+        return request.redirect("/?done=gone")
     except InputError as error:
         return page_of(request, fault=sentence(error))
     store = request.site.account_store
@@ -182,6 +186,6 @@ def remove_export(request: HostRequest) -> Response:
     name = request.form.get("name")
     for path in lifecycle.exports(request.site.folder):
         if path.name == name:
-            path.unlink()
+            path.unlink(missing_ok=True)
             request.site.account_store.log("delete export", name, by=request.signed_in)
     return request.redirect("/site/archive")

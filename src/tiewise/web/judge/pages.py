@@ -175,7 +175,9 @@ def save_answer(request: JudgeRequest) -> Response:
         return Response(status_code=204)
     if not replies and site.store.open_offer(judge) is not None:
         return _pair_page(request, missing=True)
-    reached = site.store.progress(judge).made == settings.study.target
+    reached = False
+    if site.study.design is None:  # else the list ends, not the target
+        reached = site.store.progress(judge).made == settings.study.target
     path = next_step_after(request, int(offer), reached=reached and _was_compared(request, replies))
     return request.go_on(path)
 
@@ -208,12 +210,17 @@ def thanks_page(request: JudgeRequest) -> Response:
 
 
 def _thanks(request: JudgeRequest, progress: JudgeProgress, *, all_seen: bool = False) -> Response:
-    settings = request.site.study.settings
-    reached = progress.made >= settings.study.target
+    study, store, judge = request.site.study, request.site.store, request.signed_up
+    settings, target, done = study.settings, study.settings.study.target, progress.made
+    if study.design is not None:
+        target, done = list_sizes(store, study.design, judge, study.items)[1], progress.pairs
+        all_seen = all_seen or 0 < target <= done
+    reached = done >= target
     panel = settings.panel if settings.panel.identifiers and (reached or all_seen) else None
-    if panel is not None and not PanelStore(request.site.store).is_from_panel(request.signed_up):
+    if panel is not None and not PanelStore(store).is_from_panel(judge):
         panel = None
     return request.show(
         "judge/thanks.html", progress=progress, answers=sum(progress), all_seen=all_seen,
-        reached=reached, phase=request.site.phase, panel=panel,
+        reached=reached, phase=request.site.phase, panel=panel, target=target,
+        listed=study.design is not None,
     )  # fmt: skip

@@ -24,8 +24,7 @@ from tiewise.engines.preconditioners.averaged_quadratic import Centre
 from tiewise.engines.preconditioners.laplace_marginal import LaplaceMarginal
 from tiewise.engines.preconditioners.mixture_preconditioner import WarmStart
 from tiewise.engines.preconditioners.newton import ConditionalPosterior
-from tiewise.engines.sparse.centre import SparseCentre
-from tiewise.engines.sparse.choice import prefers_sparse
+from tiewise.engines.sparse.choice import SparseStart, prefers_sparse
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.geo.item_context import ItemContext
@@ -94,7 +93,7 @@ class LiveFit:
         )
         self.names = {item.id: item.name for item in study.items.values()}
         self.model: BradleyTerry | None = None
-        self.warm_start: WarmStart | SparseCentre | None = None
+        self.warm_start: WarmStart | SparseStart | None = None
         self.rhythm = Rhythm(len(study.items))
 
     def renew(self, pulse: str, *, pause: bool = False) -> None:
@@ -203,13 +202,13 @@ class LiveFit:
     def _draws(self, model: BradleyTerry, progress: Progress, *, quick: bool) -> tuple[Any, Draws]:
         number = QUICK_DRAWS if quick else DRAWS
         engine: Engine = Transport(draws=number, blocks=1, threads=1, start=self.warm_start)
-        dense = None if isinstance(self.warm_start, SparseCentre) else self.warm_start
+        dense = None if isinstance(self.warm_start, SparseStart) else self.warm_start
         if quick and not prefers_sparse(model) and model.anchors is None:
             engine = Laplace(draws=QUICK_DRAWS, weighted=False, start=dense)
         # The same seed each time, so that only new judgements move the estimates.
         result = run_engine(model, engine, SeedSequence(SEED), progress)
         start = result[1].warm_start
-        if not isinstance(start, LaplaceMarginal | Centre | SparseCentre):
+        if not isinstance(start, LaplaceMarginal | Centre | SparseStart):
             start = None
         self.warm_start = start
         return result
@@ -263,7 +262,7 @@ class LiveFit:
     def _at_mode(self, model: BradleyTerry) -> GaussianPosterior | None:
         """The posterior at its mode; None where that is not known."""
         plain = self.warm_start
-        if plain is None or isinstance(plain, SparseCentre) or self.levels > 1:
+        if plain is None or isinstance(plain, SparseStart) or self.levels > 1:
             return None
         return _at_mode(model, plain)
 

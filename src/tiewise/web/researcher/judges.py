@@ -78,7 +78,8 @@ def _judges(request: ResearcherRequest, *, message: str = "", fault: str = "") -
     # Exclusions hold at once; the figures follow with the next snapshot.
     excluded = {row["judge"] for row in left_out}
     counting = [row for row in rows if row["judge"] not in excluded]
-    names = InvitationStore(request.site.store).labels()
+    # Viewers see figures, and of nobody who it is.
+    names = InvitationStore(request.site.store).labels() if request.may_change else {}
     by = request.query("by")
     by = by if by in ORDERS else ""
     ids = [*(row["judge"] for row in rows), *excluded]

@@ -91,6 +91,11 @@ class ResearcherRequest(AccountRequest):
         asked = site.asked(_question(http, site))
         return cls(http, asked, session or Session(new_secret()), session is not None)
 
+    @property
+    def may_change(self) -> bool:
+        """Whether somebody is signed in who may do more than look."""
+        return self.researcher is not None and self.researcher.role != Role.VIEWER
+
     def safe_path(self, path: str) -> str:
         """A page of the study."""
         return safe_path(path)
@@ -122,7 +127,7 @@ class ResearcherRequest(AccountRequest):
         return super().context() | {
             "settings": self.site.study.settings, "base": "researcher/base.html",
             "study": self.site.study, "path": self.path, "url": self.url,
-            "hosting": self.site.hosting, "hosted": False,
+            "hosting": self.site.hosting, "hosted": False, "may_change": self.may_change,
             "questions": self.whole_study.settings.questions,
             "listed": self.whole_study.design is not None,
             "asks_why": self.site.study.settings.reasons.asked, "also": self._also,
@@ -229,7 +234,7 @@ def _answer_form(page: ResearcherPage, request: ResearcherRequest) -> Response:
 
 
 def _refuse_viewers(request: ResearcherRequest) -> None:
-    if request.signed_in.role == Role.VIEWER:
+    if not request.may_change:
         raise HTTPException(403, "role")
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from collections.abc import Callable
 from functools import cache
 from threading import Event, Thread
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 ARENAS = 1
 """Python runs one thread at a time, so that more of them gain little."""
@@ -95,3 +98,11 @@ def _glibc() -> Any:
     library = ctypes.CDLL(None)
     has_both = hasattr(library, "gnu_get_libc_version") and hasattr(library, "malloc_trim")
     return library if has_both else None
+
+
+async def in_own_thread(work: Callable[[], T]) -> T:
+    """What comes of work in a thread beside those of requests: of these, all may wait for it."""
+    from anyio import CapacityLimiter
+    from anyio.to_thread import run_sync
+
+    return await run_sync(work, limiter=CapacityLimiter(1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from tiewise.errors import InputError
@@ -18,7 +18,6 @@ from tiewise.web.serving.log_format import LOG_FORMATS, VARIABLE, logging_config
 from tiewise.web.serving.options import ServingOptions, allowed_connections
 from tiewise.web.serving.startup import NOTE
 
-APP = "tiewise.web.server:app_from_environment"
 PROTOCOL = "tiewise.web.serving.rolling_restart:DrainingHttpProtocol"
 STOP_SECONDS = 10
 STARTUP_FAILURE = 3
@@ -26,7 +25,7 @@ STARTUP_FAILURE = 3
 
 
 def run_workers(
-    host: str, port: int, *, workers: int, behind_proxy: bool, log_format: str, app: str = APP
+    host: str, port: int, *, workers: int, behind_proxy: bool, log_format: str, app: str
 ) -> None:
     """Answer requests until a signal says to stop."""
     if sys.platform == "win32" and workers > 1:
@@ -114,18 +113,19 @@ def metrics(
 
 
 def worker_ages(
-    studies: Mapping[str, Study], database: str | None
+    names: Callable[[], Iterable[str]], open_study: Callable[[str], Study], database: str | None
 ) -> Callable[[], Mapping[str, float]]:
-    """Asks how long ago the live worker of each study gave a sign."""
-    started, stores = now(), dict[str, SnapshotStore]()
+    """Asks how long ago the live worker of each study gave a sign; `names` are those there now."""
+    started, stores, titles = now(), dict[str, SnapshotStore](), dict[str, str]()
 
     def ages() -> Mapping[str, float]:
-        for name, study in studies.items():
+        there = list(names())
+        for name in there:
             if name not in stores:
-                stores[name] = SnapshotStore(study.store(study_database(name, database)))
-        return {
-            name or studies[name].folder.resolve().name: worker_age(store, started)
-            for name, store in stores.items()
-        }
+                with suppress(InputError):  # one that cannot be opened has no worker
+                    study = open_study(name)
+                    stores[name] = SnapshotStore(study.store(study_database(name, database)))
+                    titles[name] = name or study.folder.resolve().name
+        return {titles[name]: worker_age(stores[name], started) for name in there if name in stores}
 
     return ages
