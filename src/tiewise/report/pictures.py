@@ -23,9 +23,8 @@ from tiewise.registry import load
 MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 LARGE_SVG = 500_000
 """Bytes from which on a picture is drawn as PNG, too, which may be smaller."""
-_LONGEST = ("traces",)
-_ORDER = (*_LONGEST, *(name for name in PLOTS if name not in _LONGEST))
-"""The longest first, so that no process ends with it while the other has nothing left to do."""
+LONGEST = ("traces",)
+"""Begun first, so that no process ends with it while the other has nothing left to do."""
 
 
 class EmbeddedPicture(NamedTuple):
@@ -49,7 +48,7 @@ class BegunPictures:
         """Begin with those that show checks and verdict, or with the others."""
         known = {key: results.cache[key] for key in ("checks",) if key in results.cache}
         own = replace(results, cache=known)
-        jobs = [partial(_draw, name, own, self.place, self._png, criticism) for name in _ORDER]
+        jobs = [partial(_draw, name, own, self.place, self._png, criticism) for name in _order()]
         self._begun.append(self._process.begin(jobs))
 
     def drawn(self, progress: Progress) -> dict[str, EmbeddedPicture]:
@@ -58,7 +57,7 @@ class BegunPictures:
         drawn: dict[str, EmbeddedPicture] = {}
         for place, begun in enumerate(self._begun):
             report = partial(_report, progress, place * len(PLOTS), steps)
-            some = zip(_ORDER, begun.results(report), strict=True)
+            some = zip(_order(), begun.results(report), strict=True)
             drawn |= {name: one for name, one in some if one is not None}
         progress("drawing", steps - 1, steps)
         return {name: drawn[name] for name in PLOTS if name in drawn}
@@ -79,6 +78,11 @@ def begin_pictures(
         pictures = BegunPictures(Path(place), png, process)
         pictures.begin(results, criticism=False)
         yield pictures
+
+
+def _order() -> list[str]:
+    """Names of plots in the order in which they are drawn."""
+    return sorted(PLOTS, key=lambda name: name not in LONGEST)
 
 
 def _report(progress: Progress, before: int, steps: int, place: int) -> None:
