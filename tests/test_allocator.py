@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
 import pytest
 
-from tiewise.allocator import give_back_matrices
+from tiewise.allocator import give_back_matrices, rare_collections
 
 ROUNDS = """
 import sys
@@ -47,3 +48,31 @@ def test_models_without_matrices_leave_the_allocator_alone(items, monkeypatch):
 
     monkeypatch.setattr("tiewise.allocator._glibc", asked)
     give_back_matrices(items)
+
+
+def test_garbage_is_looked_for_rarely_in_a_command_and_as_before_after_it():
+    """Thresholds are raised in the block, and what they were comes back."""
+    before = gc.get_threshold()
+    with rare_collections():
+        assert gc.get_threshold()[0] > before[0]
+    assert gc.get_threshold() == before
+
+
+FIRST_IMPORT = """
+import gc
+from tiewise.allocator import first_import
+
+with first_import("fractions"):
+    import fractions
+    assert not gc.isenabled()
+assert gc.isenabled() and gc.get_freeze_count()
+gc.unfreeze()
+with first_import("fractions"):
+    assert gc.isenabled()
+assert not gc.get_freeze_count()
+"""
+
+
+def test_what_a_first_import_brings_is_left_out_of_searches_for_garbage():
+    """Objects are frozen once, when the module is first imported."""
+    subprocess.run([sys.executable, "-c", FIRST_IMPORT], check=True)

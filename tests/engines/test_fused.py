@@ -10,12 +10,22 @@ import pytest
 from support.plain_models import NAMES, model_of
 from support.reference_formulas import DIFFERENCE, derivative
 from tiewise.engines.chain_block import ChainBlock, TrajectorySettings
-from tiewise.engines.preconditioners import plain
+from tiewise.engines.preconditioners import plain, skewness
 from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.engines.transport import PATIENT_STEPS, SPARSE_STEPS, STEPS
+from tiewise.model.quality_priors import Independent
 from tiewise.model.scalar_priors import Fixed, HalfNormal
 
 EVERY_STEPS = sorted({1, 5, *STEPS, *PATIENT_STEPS, *SPARSE_STEPS})
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "skewed"])
+def skewed(request, monkeypatch) -> bool:
+    """Without and with a map of each quality, which independent priors have from some size on."""
+    if request.param:
+        monkeypatch.setattr(skewness, "SKEWED_SIZE", 1)
+        monkeypatch.setattr(skewness, "MOST_VARIANCE", np.inf)
+    return bool(request.param)
 
 
 def block_of(model, chains: int = 5, wide: float = 1.0) -> tuple[ChainBlock, np.ndarray]:
@@ -76,6 +86,7 @@ def test_kicks_lose_less_energy_than_leapfrog_steps(village, steps):
 
 
 @pytest.mark.parametrize("names", NAMES)
+@pytest.mark.usefixtures("skewed")
 def test_the_compiled_loop_has_the_same_ends(names):
     block, p = block_of(model_of(names))
     for steps in (1, 3):
@@ -102,6 +113,7 @@ def test_the_compiled_loop_has_the_same_ends_where_items_are_far_apart(village, 
 
 
 @pytest.mark.parametrize("names", NAMES[::3])
+@pytest.mark.usefixtures("skewed")
 def test_compiled_kicks_are_the_derivative_of_the_density(names):
     block, p = block_of(model_of(names), chains=2)
     end = block.trajectory(p, TrajectorySettings(1.3, 2))
@@ -113,10 +125,12 @@ def test_compiled_kicks_are_the_derivative_of_the_density(names):
 
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("steps", [1, 2, 5, 6])
-def test_trajectories_are_reversible(village, monkeypatch, steps, single):
+def test_trajectories_are_reversible(village, monkeypatch, steps, single, skewed):
     if single:
         monkeypatch.setattr(plain, "SINGLE_PRECISION_SIZE", 1)
-    block, p = block_of(village.model)
+    model = village.model
+    block, p = block_of(replace(model, prior=Independent(model.items)) if skewed else model)
+    assert (block.preconditioner.skew is not None) == skewed
     start = block.trajectory(p, TrajectorySettings(1e-9, 1))
     block.q, block.kick = start.q, start.kick
     settings = TrajectorySettings(0.8 * steps, steps)

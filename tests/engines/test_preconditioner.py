@@ -16,6 +16,7 @@ from support.plain_models import (
     model_of,
 )
 from support.reference_formulas import DIFFERENCE, derivative, log_likelihood
+from tiewise.engines.preconditioners import skewness
 from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
@@ -29,7 +30,17 @@ def some_points(dimensions: int, number: int = 4) -> np.ndarray:
     return np.random.default_rng(2).normal(size=(dimensions, number))
 
 
+@pytest.fixture(params=[False, True], ids=["plain", "skewed"])
+def skewed(request, monkeypatch) -> bool:
+    """Without and with a map of each quality, which independent priors have from some size on."""
+    if request.param:
+        monkeypatch.setattr(skewness, "SKEWED_SIZE", 1)
+        monkeypatch.setattr(skewness, "MOST_VARIANCE", np.inf)
+    return bool(request.param)
+
+
 @every_model
+@pytest.mark.usefixtures("skewed")
 def test_gradient_is_the_derivative_of_the_density(names):
     preconditioner = build_preconditioner(model_of(names))
     points = some_points(preconditioner.dimensions)
@@ -40,6 +51,7 @@ def test_gradient_is_the_derivative_of_the_density(names):
 
 
 @every_model
+@pytest.mark.usefixtures("skewed")
 def test_the_density_is_the_posterior_times_the_jacobian(names):
     """The reference likelihood and SciPy's priors at q, and the determinant by differences.
 
@@ -125,3 +137,60 @@ def test_around_an_averaged_centre_slopes_and_hessians_are_those_of_a_normal_on_
         off[rounds] = (np.abs(slopes.mean(axis=1)).max(), np.abs(np.diag(hessian) - 1).mean())
     assert off[8][0] < 0.02 < 0.2 < off[0][0]
     assert off[8][1] < 0.5 * off[0][1]
+
+
+def test_only_independent_priors_have_a_map_of_each_quality(monkeypatch):
+    monkeypatch.setattr(skewness, "SKEWED_SIZE", 1)
+    maps = {
+        prior: build_preconditioner(model_of((prior, "gamma", "fixed"))).skew for prior in PRIORS
+    }
+    assert [prior for prior, numbers in maps.items() if numbers is not None] == ["independent"]
+
+
+def test_many_answers_leave_nothing_to_bend(monkeypatch):
+    """Where all items move together by more than one by itself, there is no map."""
+    monkeypatch.setattr(skewness, "SKEWED_SIZE", 1)
+    rng = np.random.default_rng(1)
+    truth = Truth.from_priors(Independent(tuple(map(str, range(8)))), Fixed(1.5), Fixed(0.4), rng)
+    few, many = (
+        build_preconditioner(BradleyTerry(simulate_counts(truth, number, rng)))
+        for number in (20, 4000)
+    )
+    assert few.skew is not None
+    assert many.skew is None
+
+
+def test_higher_derivatives_are_those_of_the_likelihood():
+    """At gaps without spread: differences of the curvature by each quality."""
+    names = ("independent", "gamma", "fixed")
+    model, quality, tie = model_of(names), np.array([0.9, -0.4, 0.3, -1.1]), 0.6
+    counts, rows = model.counts, model.likelihood
+    third, fourth = skewness.averaged_higher_derivatives(
+        counts.first, counts.second, rows.successes_first, rows.successes_second,
+        quality, np.zeros(len(counts.first)), tie,
+    )  # fmt: skip
+
+    def curvature(i: int, x: float) -> float:
+        at = quality.copy()
+        at[i] += x
+        return -float(model.negative_hessian(at, tie).through(None)[i, i])
+
+    for i in range(4):
+        low, middle, high = (curvature(i, x) for x in (-1e-3, 0.0, 1e-3))
+        assert np.isclose(third[i], (high - low) / 2e-3, atol=1e-5)
+        assert np.isclose(fourth[i], (high - 2 * middle + low) / 1e-6, atol=1e-4)
+
+
+def test_over_normal_latent_values_qualities_keep_mean_and_slope():
+    """By quadrature: the mean is m and the derivative is 1 on average, but for second order."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    numbers = np.array([[0.7, 0.5, 0.1, 0.15, np.exp(-(0.15**2) / 2), np.expm1(0.005) / 0.1]])
+    quality, slope, bend = skewness.qualities(numbers, 0.7 + 0.5 * nodes[None])
+    weights = weights / weights.sum()
+    assert np.isclose(quality[0] @ weights, 0.7, atol=1e-3)
+    assert np.isclose(slope[0] @ weights, 1.0, atol=0.01)
+    near = 1e-6 * np.array([-1.0, 1.0])
+    low, high = skewness.qualities(numbers, 1.1 + near[None])[0][0]
+    assert np.isclose((high - low) / 2e-6, skewness.qualities(numbers, np.array([[1.1]]))[1][0, 0])
+    assert (slope > 0).all()
+    assert np.isfinite(bend).all()

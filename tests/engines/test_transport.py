@@ -18,7 +18,7 @@ from support.reference_posteriors import assert_reference_posterior
 from tiewise.data.counts import Counts
 from tiewise.engines.base import Draws, EngineUnsuitable
 from tiewise.engines.gibbs import Gibbs
-from tiewise.engines.preconditioners import plain
+from tiewise.engines.preconditioners import plain, skewness
 from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
@@ -74,9 +74,11 @@ def test_dar_es_salaam_is_the_reference_posterior(real):
 # Simulation-based calibration: the truth is one more draw.
 
 
-def ranks_of_truth(rng: np.random.Generator, tie) -> np.ndarray:
+MAP = Network(Graph.grid(3, 4), share=1)
+
+
+def ranks_of_truth(rng: np.random.Generator, tie, prior=MAP) -> np.ndarray:
     """Where the truth ranks among the last draws of as many chains."""
-    prior = Network(Graph.grid(3, 4), share=1)
     truth = Truth.from_priors(prior, IG, tie, rng)
     model = BradleyTerry(simulate_counts(truth, 60, rng), prior, variance=IG, tie=tie)
     engine = Transport(draws=50 * (RANKS + 1), chains=RANKS + 1, threads=1)
@@ -99,6 +101,29 @@ TIES = {"exponential": Exponential(2.0), "gamma": Gamma(2.0, 3.0)}
 def test_truth_is_one_more_draw(name):
     generators = np.random.default_rng(2).spawn(60)
     assert_uniform_ranks(np.array([ranks_of_truth(rng, TIES[name]) for rng in generators]))
+
+
+@pytest.fixture
+def mapped(monkeypatch) -> None:
+    """A map of each quality, which independent priors have with more items, in every study."""
+    monkeypatch.setattr(skewness, "SKEWED_SIZE", 1)
+    monkeypatch.setattr(skewness, "MOST_VARIANCE", np.inf)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("mapped")
+def test_truth_is_one_more_draw_where_each_quality_has_a_map():
+    items = Independent(tuple(map(str, range(12))))
+    generators = np.random.default_rng(3).spawn(60)
+    ranks = [ranks_of_truth(rng, TIES["gamma"], items) for rng in generators]
+    assert_uniform_ranks(np.array(ranks))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["independent", "no ties seen", "one always wins"])
+@pytest.mark.usefixtures("mapped")
+def test_a_map_of_each_quality_leaves_the_posterior_alone(name):
+    assert_quadrature_means(name, LONG)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from numpy.random import SeedSequence
 
 from tiewise.criticism.replicates import count_circles, observed_answers, replicate
 from tiewise.data.counts import Counts
-from tiewise.engines.preconditioners import hierarchical_preconditioner, plain
+from tiewise.engines.preconditioners import hierarchical_preconditioner, plain, skewness
 from tiewise.engines.sparse import choice
 from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
@@ -96,6 +96,10 @@ def every_fit() -> dict[str, list[float]]:
     out = {name: draws_of(model) for name, model in models()}
     with patch.object(plain, "SINGLE_PRECISION_SIZE", 1):
         out["plain, single precision"] = draws_of(BradleyTerry(counts()))
+        with patch.object(skewness, "SKEWED_SIZE", 1):
+            out["skewed, single precision"] = draws_of(BradleyTerry(counts()))
+    with patch.object(skewness, "SKEWED_SIZE", 1):
+        out["skewed"] = draws_of(BradleyTerry(counts()))
     with patch.object(hierarchical_preconditioner, "SINGLE_PRECISION_ROWS", 1):
         model = BradleyTerry(judged(), terms=(Order(), Sharpness(), Thresholds()))
         out["judges, single precision"] = draws_of(model)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tiewise.allocator import first_import, rare_collections
 from tiewise.cli.options import (
     COLUMNS,
     ITEM_FILES,
@@ -74,14 +75,16 @@ if TYPE_CHECKING:
 @click.option("--robust", is_flag=True, help="say, too, how few answers decide it: fits some more")
 @click.option("--json", "as_json", is_flag=True, help="print fit.json instead of a table")
 @DATABASE
+@rare_collections()
 def fit(file: str, **options: Any) -> None:
     """Fit judgements in FILE and write a results folder.
 
     FILE is CSV, TSV, XLSX or Parquet; its format is recognised by its columns. Or it is the folder
     of a study. Higher quality means chosen more often.
     """
-    from tiewise.posterior.results_folder import Wording
-    from tiewise.workflows.analyse import analyse
+    with first_import("tiewise.workflows.analyse"):
+        from tiewise.posterior.results_folder import Wording
+        from tiewise.workflows.analyse import analyse
 
     source: object = file
     if is_study(file):
@@ -138,6 +141,7 @@ def _fit_words(options: dict[str, Any]) -> dict[str, Any]:
 @WORDS
 @click.option("--top", type=click.IntRange(1), help="k of 'top k'")
 @click.option("--png", is_flag=True, help="pictures as PNG files, too, not only as SVG")
+@rare_collections()
 def report(folder: str, **options: Any) -> None:
     """Write the pictures and report.html of the results folder DIR again.
 
@@ -166,6 +170,7 @@ def report(folder: str, **options: Any) -> None:
 @click.option("--save-template", metavar="FILE", help="write our template to FILE, and no briefing")
 @click.option("--out", help="the PDF; default: briefing.pdf in DIR")
 @click.option("--force", is_flag=True, help="overwrite an earlier one")
+@rare_collections()
 def briefing(folder: str | None, **options: Any) -> None:
     """Write a two-page briefing, a PDF for non-specialists, on the results in DIR."""
     from tiewise.posterior.results_folder import read_results

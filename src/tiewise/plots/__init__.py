@@ -18,7 +18,7 @@ PLOTS = {
     "ranks": "tiewise.plots.chains:RANKS",
     "autocorrelation": "tiewise.plots.chains:AUTOCORRELATION",
 }
-"""Every plot by the name of its files, in the order in which they are drawn."""
+"""Every plot by the name of its files, in the order of the page."""
 
 FILE_KINDS = ("svg", "png")
 PLOT_FILES = tuple(f"{name}.{kind}" for name in PLOTS for kind in FILE_KINDS)

@@ -75,8 +75,9 @@ def write_report(
     ):
         if results_checks(results):
             write_csv(checks_table(results_checks(results)), new / "checks.csv")
+        begun.begin(results, criticism=True)  # now that the results are criticised
         page = _page(results)
-        pictures = begun.drawn(results, progress)
+        pictures = begun.drawn(progress)
         begun.place.rename(new / "pictures")
         text = rendered(results, pictures, page)
         (new / "report.html").write_text(text, encoding="utf-8", newline="\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from tiewise.allocator import first_import
 from tiewise.plots import PLOTS
 from tiewise.plots.canvas import load_matplotlib, save, style
 from tiewise.plots.definition import Plot, PlotDefinition
@@ -22,6 +23,8 @@ from tiewise.registry import load
 MEDIA_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 LARGE_SVG = 500_000
 """Bytes from which on a picture is drawn as PNG, too, which may be smaller."""
+LONGEST = ("traces",)
+"""Begun first, so that no process ends with it while the other has nothing left to do."""
 
 
 class EmbeddedPicture(NamedTuple):
@@ -45,20 +48,19 @@ class BegunPictures:
         """Begin with those that show checks and verdict, or with the others."""
         known = {key: results.cache[key] for key in ("checks",) if key in results.cache}
         own = replace(results, cache=known)
-        jobs = [partial(_draw, name, own, self.place, self._png, criticism) for name in PLOTS]
+        jobs = [partial(_draw, name, own, self.place, self._png, criticism) for name in _order()]
         self._begun.append(self._process.begin(jobs))
 
-    def drawn(self, results: Results, progress: Progress) -> dict[str, EmbeddedPicture]:
-        """All pictures of the results, now that they are criticised."""
-        self.begin(results, criticism=True)
+    def drawn(self, progress: Progress) -> dict[str, EmbeddedPicture]:
+        """All pictures that were begun, in the order of the catalogue."""
         steps = len(self._begun) * len(PLOTS) + 1
-        parts: list[list[EmbeddedPicture | None]] = []
-        for begun in self._begun:
-            report = partial(_report, progress, len(parts) * len(PLOTS), steps)
-            parts.append(begun.results(report))
+        drawn: dict[str, EmbeddedPicture] = {}
+        for place, begun in enumerate(self._begun):
+            report = partial(_report, progress, place * len(PLOTS), steps)
+            some = zip(_order(), begun.results(report), strict=True)
+            drawn |= {name: one for name, one in some if one is not None}
         progress("drawing", steps - 1, steps)
-        pictures = zip(PLOTS, zip(*parts, strict=True), strict=True)
-        return {name: one for name, some in pictures for one in some if one is not None}
+        return {name: drawn[name] for name in PLOTS if name in drawn}
 
 
 @contextmanager
@@ -78,15 +80,21 @@ def begin_pictures(
         yield pictures
 
 
+def _order() -> list[str]:
+    """Names of plots in the order in which they are drawn."""
+    return sorted(PLOTS, key=lambda name: name not in LONGEST)
+
+
 def _report(progress: Progress, before: int, steps: int, place: int) -> None:
     progress("drawing", before + place, steps)
 
 
 def load_libraries() -> None:
     """Import what pictures need, as they would themselves."""
-    load_matplotlib()
-    for line in PLOTS.values():
-        load(line)
+    with first_import("matplotlib"):
+        load_matplotlib()
+        for line in PLOTS.values():
+            load(line)
 
 
 def _draw(

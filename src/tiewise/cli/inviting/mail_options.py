@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tiewise.study.inviting.mail import PASSWORD_FILE, SENDER, SERVER
+from tiewise.study.inviting import PASSWORD_FILE, SENDER, SERVER
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

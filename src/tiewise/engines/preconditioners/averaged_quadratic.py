@@ -61,7 +61,10 @@ class Centre(NamedTuple):
 
 
 class TieLine(NamedTuple):
-    """The unconstrained threshold conditional on z: its mean is a line in z, its sd a constant."""
+    """The unconstrained threshold conditional on z: its mean is a line in z, its sd a constant.
+
+    `fixed` is δ at the centre, and `z` what z is there.
+    """
 
     prior: UnconstrainedTie | None
     fixed: float

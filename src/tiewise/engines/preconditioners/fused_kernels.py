@@ -13,9 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiewise.engines.preconditioners.plain_kernels import (
+    SERIES_RANGE,
+    exponential,
     log_prior_and_jacobian,
     transform,
     transform_gradient,
+)
+from tiewise.engines.preconditioners.skewness import (
+    latent_gradient,
+    qualities,
+    skew_log_density,
 )
 from tiewise.model.kernels import (
     MAX_RANGE,
@@ -42,8 +49,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Coefficients = tuple[float, float, float]
 
-SERIES_RANGE = 20.0  # |x| up to which `_exponential` is right
-
 
 class Scalars(NamedTuple):
     """The numbers of log α and of the threshold, and whether each is inferred.
@@ -67,7 +72,7 @@ class Scalars(NamedTuple):
 
 
 class FusedPlain(NamedTuple):
-    """What the compiled loop reads of a plain preconditioner."""
+    """What the compiled loop reads of a plain preconditioner; without a map `skew` has no rows."""
 
     basis: Floats
     kick_basis: NDArray[Any]
@@ -82,6 +87,7 @@ class FusedPlain(NamedTuple):
     kick_s_first: NDArray[Any]
     kick_s_second: NDArray[Any]
     scalars: Scalars
+    skew: Floats
 
 
 def variance_slope(prior: VariancePrior | None) -> Coefficients | None:
@@ -111,23 +117,38 @@ def tie_slope(prior: TiePrior | None) -> Coefficients | None:
 @compiled
 def fused_trajectory(
     at: FusedPlain, q: Floats, p: Floats, kick: Floats, kicks: Floats, rotations: Floats
-) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]:
+) -> tuple[
+    Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats
+]:  # fmt: skip
     """Position, momentum, kick, log density and parameters at the end of a trajectory."""
     q, p = q.copy(), p.copy()
     for k in range(rotations.size - 1):
         _kick_and_rotate(q, p, kick, kicks[k], rotations[k])
         x, sd, log_alpha, t, tie = _coordinates(at, q)
-        quality = np.dot(at.kick_basis, x.astype(at.kick_basis.dtype))
-        kick = _kick(at, q, x, sd, log_alpha, t, tie, quality)
+        latent = np.dot(at.kick_basis, x.astype(at.kick_basis.dtype))
+        quality, slope, bend = _qualities(at, latent)
+        kick = _kick(at, q, x, sd, log_alpha, t, tie, quality, latent, slope, bend)
     _kick_and_rotate(q, p, kick, kicks[-2], rotations[-1])
     x, sd, log_alpha, t, tie = _coordinates(at, q)
-    whole = np.dot(at.basis, x)
-    kick = _kick(at, q, x, sd, log_alpha, t, tie, whole)
+    whole_latent = np.dot(at.basis, x)
+    whole, slope, bend = _qualities(at, whole_latent)
+    kick = _kick(at, q, x, sd, log_alpha, t, tie, whole, whole_latent, slope, bend)
     for i in range(q.shape[0]):
         for c in range(q.shape[1]):
             p[i, c] += kicks[-1] * kick[i, c]
-    density = _log_density(at, x, sd, log_alpha, t, tie, whole)
-    return q, p, kick, density, x, sd, log_alpha, t, whole, tie
+    density = _log_density(at, x, sd, log_alpha, t, tie, whole, whole_latent, slope)
+    if at.skew.shape[0] == 0:
+        whole_latent = np.empty((0, q.shape[1]))
+    return q, p, kick, density, x, sd, log_alpha, t, whole, tie, whole_latent
+
+
+@compiled
+def _qualities(at: FusedPlain, latent: Floats) -> tuple[Floats, Floats, Floats]:
+    """Qualities at latent values, which they are themselves without a map, and its slopes."""
+    if at.skew.shape[0] == 0:
+        nothing = np.empty((0, latent.shape[1]))
+        return latent, nothing, nothing
+    return qualities(at.skew, latent)
 
 
 @compiled
@@ -188,20 +209,27 @@ def _kick(
     t: Floats,
     tie: Floats,
     quality: Floats,
+    latent: Floats,
+    slope: Floats,
+    bend: Floats,
 ) -> Floats:
     """Gradient of what the log density has beyond that of N(0, I)."""
     s, rank, chains = at.scalars, at.eigenvalues.size, q.shape[1]
     by_quality, by_tie = _slopes(at, quality, tie)
-    by_x = np.dot(at.kick_basis.T, by_quality)
     by_t, precision, out = np.zeros(chains), np.empty(chains), np.empty(q.shape)
     for c in range(chains):
         precision[c] = math.exp(-2.0 * log_alpha[c])
+    by_scale = np.zeros(chains)
+    if at.skew.shape[0] > 0:
+        by_scale = latent_gradient(by_quality, quality, latent, slope, bend, precision)
+    by_x = np.dot(at.kick_basis.T, by_quality)
+    for c in range(chains):
         if s.has_tie:
-            _, slope, _, jacobian_slope = _constrain(t[c], s.unit, s.low, s.high)
+            _, by_line, _, jacobian_slope = _constrain(t[c], s.unit, s.low, s.high)
             if s.ties > 0:
                 by_tie[c] += 2.0 * s.ties / -math.expm1(-2.0 * tie[c])
             own = s.tie_slope[0] / tie[c] + s.tie_slope[1] + s.tie_slope[2] * tie[c]
-            by_t[c] = (by_tie[c] + own) * slope + jacobian_slope
+            by_t[c] = (by_tie[c] + own) * by_line + jacobian_slope
             out[-1, c] = by_t[c] * s.tie_sd
     by_log_alpha = transform_gradient(
         by_x, x, sd, at.precision_mean, precision, at.tie_coefficients, by_t, out
@@ -210,7 +238,7 @@ def _kick(
         one, two, three = s.variance_slope
         for c in range(chains):
             own = one + two * precision[c] + three / precision[c]
-            out[rank, c] = s.log_alpha_sd * (by_log_alpha[c] + own)
+            out[rank, c] = s.log_alpha_sd * (by_log_alpha[c] + by_scale[c] + own)
     for k in range(q.shape[0]):
         for c in range(chains):
             out[k, c] += q[k, c]
@@ -263,42 +291,16 @@ def _exponentials(quality: Floats, low: Floats, high: Floats) -> tuple[Floats, F
         return one, two
     for i in range(quality.shape[0]):
         for c in range(low.size):
-            one[i, c] = _exponential(quality[i, c] - middle[c])
+            one[i, c] = exponential(quality[i, c] - middle[c])
         for c in range(low.size):
             two[i, c] = unit / one[i, c]
     return one, two
 
 
-@inlined
-def _exponential(x: float) -> float:
-    """eˣ for |x| up to `SERIES_RANGE`, without a branch, so that loops of it are vectorised."""
-    y = x * 0.015625
-    # Taylor's series of e^y, y at most 0.32, then squared six times.
-    total = 1.0 + y * (1 / 12)
-    total = 1.0 + y * (1 / 11) * total
-    total = 1.0 + y * (1 / 10) * total
-    total = 1.0 + y * (1 / 9) * total
-    total = 1.0 + y * (1 / 8) * total
-    total = 1.0 + y * (1 / 7) * total
-    total = 1.0 + y * (1 / 6) * total
-    total = 1.0 + y * (1 / 5) * total
-    total = 1.0 + y * (1 / 4) * total
-    total = 1.0 + y * (1 / 3) * total
-    total = 1.0 + y * (1 / 2) * total
-    total = 1.0 + y * total
-    total *= total
-    total *= total
-    total *= total
-    total *= total
-    total *= total
-    total *= total
-    return total
-
-
 @compiled
 def _log_density(
     at: FusedPlain, x: Floats, sd: Floats, log_alpha: Floats, t: Floats, tie: Floats,
-    quality: Floats,
+    quality: Floats, latent: Floats, slope: Floats,
 ) -> Floats:  # fmt: skip
     """Log density of q for each chain, up to a constant; −∞ where it is not finite."""
     s, rank, chains = at.scalars, at.eigenvalues.size, tie.size
@@ -310,7 +312,10 @@ def _log_density(
         )
     else:
         total = any_pair_value(at.first, at.second, at.s_first, at.s_second, quality, tie)
-    total += log_prior_and_jacobian(x, sd, np.exp(-2.0 * log_alpha))
+    precision = np.exp(-2.0 * log_alpha)
+    total += log_prior_and_jacobian(x, sd, precision)
+    if at.skew.shape[0] > 0:
+        total += skew_log_density(quality, latent, slope, precision)
     for c in range(chains):
         a = log_alpha[c]
         total[c] -= rank * a

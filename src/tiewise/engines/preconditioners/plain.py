@@ -42,6 +42,13 @@ from tiewise.engines.preconditioners.plain_kernels import (
     transform,
     transform_gradient,
 )
+from tiewise.engines.preconditioners.skewness import (
+    is_too_wide,
+    latent_gradient,
+    qualities,
+    skew_log_density,
+    skew_map,
+)
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.scalar_priors import Fixed, VariancePrior
 from tiewise.model.unconstrained_tie import UnconstrainedTie
@@ -91,7 +98,8 @@ class Preconditioner(Protocol):
 class PlainParameters(NamedTuple):
     """Parameters of a model without terms at a matrix q (dimensions, chains).
 
-    `x` and its conditional standard deviations `sd` are (directions, chains).
+    `x` and its conditional standard deviations `sd` are (directions, chains). `latent` has what
+    qualities are made of where there is a map of each (`skewness`), and else no rows.
     """
 
     x: Floats
@@ -100,6 +108,7 @@ class PlainParameters(NamedTuple):
     unconstrained_tie: Floats
     quality: NDArray[Any]
     tie: Floats
+    latent: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,8 @@ class PlainPreconditioner:
     Rows of q: one per direction of the basis B, then log α if it is inferred, then δ if it is.
     `eigenvalues` are d, those of the likelihood's Hessian; `mode` is x̂ and `precision_mean` is
     (d + α̂⁻²) x̂. Conditional on x the unconstrained threshold has its mean at
-    `tie_mode` − `tie_coefficients`·(x − x̂) and the standard deviation `tie_sd`.
+    `tie_mode` − `tie_coefficients`·(x − x̂) and the standard deviation `tie_sd`. `skew` is the map
+    of each quality from B x, which else is the quality.
     """
 
     model: BradleyTerry
@@ -126,6 +136,7 @@ class PlainPreconditioner:
     tie_prior: UnconstrainedTie | None
     variance_prior: VariancePrior | None
     warm_start: LaplaceMarginal
+    skew: Floats | None = None
 
     @property
     def rank(self) -> int:
@@ -156,12 +167,15 @@ class PlainPreconditioner:
         else:
             t = self.tie_mode + q[-1] * self.tie_sd - tie_shift
             tie = self.tie_prior.constrain(t).tie
-        quality: NDArray[Any]
+        latent: NDArray[Any]
         if single and self.basis_single is not None:
-            quality = self.basis_single @ x.astype(np.float32)
+            latent = self.basis_single @ x.astype(np.float32)
         else:
-            quality = self.basis @ x
-        return PlainParameters(x, sd, log_alpha, t, quality, tie)
+            latent = self.basis @ x
+        if self.skew is None:
+            return PlainParameters(x, sd, log_alpha, t, latent, tie, latent[:0])
+        quality = qualities(self.skew, latent)[0]
+        return PlainParameters(x, sd, log_alpha, t, quality, tie, latent)
 
     def draws(self, parameters: PlainParameters) -> dict[str, Floats]:
         """Quality, threshold and variance, by name."""
@@ -174,10 +188,14 @@ class PlainPreconditioner:
 
     def log_density_at(self, parameters: PlainParameters) -> Floats:
         """Log density of the q with these parameters."""
-        x, sd, log_alpha, t, quality, tie = parameters
+        x, sd, log_alpha, t, quality, tie, latent = parameters
+        precision = np.exp(-2 * log_alpha)
         with np.errstate(all="ignore"):
             total = self.model.log_likelihood(quality, tie) - self.rank * log_alpha
-            total += log_prior_and_jacobian(x, sd, np.exp(-2 * log_alpha))
+            total += log_prior_and_jacobian(x, sd, precision)
+            if self.skew is not None:
+                slope = qualities(self.skew, latent)[1]
+                total += skew_log_density(quality, latent, slope, precision)
             if self.variance_prior is not None:
                 total += self.variance_prior.log_density(log_alpha)
             if self.tie_prior is not None:
@@ -190,7 +208,8 @@ class PlainPreconditioner:
 
     def gradient_at(self, parameters: PlainParameters) -> Floats:
         """Gradient of `log_density` by the q with these parameters, perhaps in single precision."""
-        x, sd, log_alpha, t, quality, tie = parameters
+        x, sd, log_alpha, t, quality, tie, latent = parameters
+        precision = np.exp(-2 * log_alpha)
         out = np.empty((self.dimensions, len(tie)))
         if self.basis_single is not None:
             quality = quality.astype(np.float32)
@@ -200,11 +219,14 @@ class PlainPreconditioner:
             by_t = self.tie_prior.slope_at(t, by_tie)
             out[-1] = by_t * self.tie_sd
         basis = self.basis if self.basis_single is None else self.basis_single
+        by_scale = np.zeros_like(by_tie)
+        if self.skew is not None:
+            _, slope, bend = qualities(self.skew, latent)
+            by_scale = latent_gradient(by_quality, quality, latent, slope, bend, precision)
         by_x = basis.T @ by_quality
-        by_log_alpha = transform_gradient(
-            by_x, x, sd, self.precision_mean,
-            np.exp(-2 * log_alpha), self.tie_coefficients, by_t, out,
-        )  # fmt: skip
+        by_log_alpha = by_scale + transform_gradient(
+            by_x, x, sd, self.precision_mean, precision, self.tie_coefficients, by_t, out
+        )
         if self.variance_prior is not None:
             by_log_alpha += self.variance_prior.derivative(log_alpha)
             out[self.rank] = self.log_alpha_sd * by_log_alpha
@@ -231,6 +253,7 @@ class PlainPreconditioner:
                 self.basis, self.basis if self.basis_single is None else self.basis_single,
                 self.eigenvalues, self.precision_mean, self.mode, self.tie_coefficients,
                 *pairs.pairs, kick_successes[0], kick_successes[1], scalars,
+                np.empty((0, 6)) if self.skew is None else self.skew,
             ),
             PlainParameters,
         )  # fmt: skip
@@ -247,11 +270,14 @@ def build_preconditioner(
     mode = None if start is None else start.mode
     marginal = fit_laplace_marginal(posterior, mode, width=rounds == 0)
     rounds = 0 if marginal.at_edge else rounds
-    quadratic, log_alpha, sd = _average_quadratic(posterior, marginal, rounds)
-    tie = quadratic.tie
+    quadratic, log_alpha, sd, gaps = _average_quadratic(posterior, marginal, rounds)
+    tie, skew = quadratic.tie, skew_map(model, quadratic, gaps, log_alpha)
     eigenvalues, rotation = diagonalise(quadratic.hessian)
     factor = quadratic.basis
     basis = rotation if factor is None else np.ascontiguousarray(factor @ rotation)
+    spread = 1 / (eigenvalues + np.exp(-2 * log_alpha))
+    if skew is not None and is_too_wide(skew, basis, spread):
+        skew = None
     large, variance = model.size >= SINGLE_PRECISION_SIZE, model.variance
     return PlainPreconditioner(
         model=model, basis=basis, basis_single=basis.astype(np.float32) if large else None,
@@ -260,19 +286,23 @@ def build_preconditioner(
         tie_sd=tie.sd, log_alpha_mean=marginal.mean + log_alpha - marginal.mode.log_alpha,
         log_alpha_sd=sd, tie_prior=posterior.tie_prior,
         variance_prior=None if isinstance(variance, Fixed) else variance,
-        warm_start=replace(marginal, mode=replace(marginal.mode, factor=None)),
+        warm_start=replace(marginal, mode=replace(marginal.mode, factor=None)), skew=skew,
     )  # fmt: skip
 
 
 def _average_quadratic(
     posterior: ConditionalPosterior, marginal: LaplaceMarginal, rounds: int
-) -> tuple[QuadraticLikelihood, float, float]:
-    """The quadratic averaged around a centre that starts at the mode, log α there, and its sd."""
+) -> tuple[QuadraticLikelihood, float, float, Floats | None]:
+    """The quadratic averaged around a centre that starts at the mode, log α there, and its sd.
+
+    Last the standard deviations of gaps over which it was averaged, if it was.
+    """
     centre, sd = Centre.of(marginal.mode), marginal.sd
     if not rounds:
-        return expand(posterior, centre), centre.log_alpha, sd
-    gaps = first_gap_sd(posterior, marginal.mode)
+        return expand(posterior, centre), centre.log_alpha, sd, None
+    averaged = gaps = first_gap_sd(posterior, marginal.mode)
     for _ in range(rounds):
+        averaged = gaps
         before = centre.quality
         quadratic = expand(posterior, centre, gaps)
         scale = quadratic.scale(0.0, centre.log_alpha, sd)
@@ -284,7 +314,7 @@ def _average_quadratic(
         if abs(move) < 0.1 * sd and moved < CLOSE:
             break
         gaps = quadratic.gap_sd(centre)
-    return quadratic, centre.log_alpha, sd
+    return quadratic, centre.log_alpha, sd, averaged
 
 
 def diagonalise(matrix: Floats) -> tuple[Floats, Floats]:

@@ -16,12 +16,9 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from tiewise.errors import InputError
+from tiewise.study.inviting import PASSWORD_FILE, SENDER, SERVER
 from tiewise.study.inviting.people import ADDRESS
 
-SERVER, SENDER, PASSWORD_FILE = (
-    "TIEWISE_MAIL_SERVER", "TIEWISE_MAIL_FROM", "TIEWISE_MAIL_PASSWORD_FILE",
-)  # fmt: skip
-"""The environment variables that hand a mail server to the processes of a site."""
 SECONDS = 30.0
 """How long the server may take to answer."""
 PORTS = {"smtp": 587, "smtps": 465}
