@@ -21,7 +21,7 @@ from tiewise.engines.transport import Transport
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.posterior import diagnostics
 from tiewise.posterior.fit import fit
-from tiewise.posterior.large import watched as watching
+from tiewise.posterior.large import watched_items as watching
 from tiewise.posterior.large.groups import all_draws, is_thinned
 from tiewise.posterior.large.summary import ranked
 from tiewise.posterior.large.watched_items import named_items, watch

@@ -38,7 +38,7 @@ def test_every_option_that_is_named_is_one_of_a_fit():
     for option in OPTIONS:
         option(nothing)
     known = {name for parameter in nothing.params for name in parameter.opts}
-    assert {advice.option for advice in ADVICE.values()} <= known
+    assert {f"--{advice.option}" for advice in ADVICE.values()} <= known
 
 
 def test_the_assessment_advises_only_against_what_is_rare():
@@ -50,4 +50,4 @@ def test_the_assessment_advises_only_against_what_is_rare():
     for p, expected in ((0.002, True), (0.03, False), (0.5, False)):
         check = Check("order", "Left or right", "%", 60.0, 45.0, 50.0, 55.0, p)
         text = model_checks._with_advice(check, results).text
-        assert ("--order" in text) == expected
+        assert ("option order" in text) == expected
