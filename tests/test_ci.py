@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import test_reference
+import test_site
+
 TESTS = Path(__file__).parent
 SOME_TESTS = """
 import pytest
@@ -69,3 +72,15 @@ def test_ci_ends_with_that_list_even_when_it_fails(tmp_path):
     assert lines[lines.index("Tests that were skipped, and why:") + 1 :] == sorted(
         f"oak: {word} skips" for word in ("test", "test-slow", "demo")
     )
+
+
+def test_ci_builds_the_documentation_and_runs_its_tutorials_and_examples():
+    """By tests of `make test` and `make test-slow`; none of them is left to `make test-all`."""
+    names = (
+        "test_the_site_is_built_without_warnings_asks_nobody_for_anything_and_finds",
+        "test_a_tutorial_runs_as_a_notebook",
+    )
+    for name in names:
+        assert "thorough" not in {mark.name for mark in getattr(test_site, name).pytestmark}
+    examples = {mark.name for mark in test_reference.test_an_example_does_what_it_shows.pytestmark}
+    assert not examples & {"slow", "thorough"}

@@ -335,10 +335,18 @@ def test_every_key_of_a_study_is_explained():
 # Links.
 
 
+LINKED = PAGES | {
+    page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8")
+    for folder in ("explanation", "how-to", "tutorials")
+    for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+}
+"""Pages of the folders as well; Sphinx follows the links of those that it makes itself."""
+
+
 def links() -> list[tuple[str, str]]:
     return [
         (page, target)
-        for page, text in PAGES.items()
+        for page, text in LINKED.items()
         for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.S))
         if not re.match(r"[a-z]+:", target)
     ]

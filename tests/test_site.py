@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tools"))
@@ -26,26 +27,23 @@ def test_there_is_a_tutorial_for_each_kind_of_user():
     }  # fmt: skip
 
 
+def built_site(folder: Path) -> Path:
+    """The site, built as `make docs` builds it: a warning is an error."""
+    words = ["-W", "--keep-going", "-q", "-b", "html", "-d", folder / "cache", ROOT / "docs"]
+    built = subprocess.run(
+        [sys.executable, "-m", "sphinx", *map(str, words), str(folder / "site")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr
+    return folder / "site"
+
+
 @pytest.mark.slow
-def test_the_site_is_built_without_warnings_and_asks_nobody_for_anything(tmp_path):
+def test_the_site_is_built_without_warnings_asks_nobody_for_anything_and_finds(tmp_path, browser):
+    """One test, as the site takes half a minute of a processor to build."""
     pytest.importorskip("sphinx")
     pytest.importorskip("pydata_sphinx_theme")
-    words = [
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-b",
-        "html",
-        "-d",
-        str(tmp_path / "cache"),
-    ]
-    site = tmp_path / "site"
-    built = subprocess.run(
-        [sys.executable, *words, str(ROOT / "docs"), str(site)], capture_output=True, text=True
-    )
-    assert built.returncode == 0, built.stderr
+    site = built_site(tmp_path)
     pages = list(site.rglob("*.html"))
     assert len(pages) > 90
     for page in pages:
@@ -56,10 +54,24 @@ def test_the_site_is_built_without_warnings_and_asks_nobody_for_anything(tmp_pat
     for sheet in site.rglob("*.css"):
         text = sheet.read_text(encoding="utf-8")
         assert not re.findall(r"(?:@import|url\()[\s\"']*(?:https?:)?//", text), sheet
-    assert (site / "searchindex.js").stat().st_size > 100_000
     assert {path.stem for path in (site / "notebooks").glob("*.ipynb")} == {
         path.stem for path in TUTORIALS
     }
+    pages_found = found_without_network(site, browser, "half-normal")
+    assert "priors.html" in pages_found
+    assert all((site / target).is_file() for target in pages_found)
+
+
+def found_without_network(site: Path, browser: Browser, words: str) -> set[str]:
+    """The pages that the site's own search finds, opened as a file."""
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.goto(f"{(site / 'search.html').as_uri()}?q={words}")
+    page.locator(".search-summary", has_text="Search finished").wait_for()
+    links = page.locator("#search-results li a").all()
+    found = {str(link.get_attribute("href")).split("#")[0] for link in links}
+    context.close()
+    return found
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "dependencies.md"
 NOT_OURS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "wheel")
 """What an environment has before anything is installed."""
-DEVELOPERS = ("dev", "bench", "docs")
+DEVELOPERS = ("dev", "bench", "comparison", "docs")
 
 
 class Installed(NamedTuple):

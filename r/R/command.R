@@ -34,10 +34,21 @@ one_option <- function(name, value) {
 run_command <- function(words) {
   messages <- tempfile("tiewise-", fileext = ".txt")
   on.exit(unlink(messages))
-  status <- system2(tw_command(), shQuote(words), stdout = FALSE, stderr = messages)
+  status <- system2(tw_command(), shQuote(words), stdout = FALSE, stderr = messages,
+                    env = command_environment())
   lines <- if (file.exists(messages)) readLines(messages, warn = FALSE, encoding = "UTF-8") else ""
   if (status != 0) stop(error_line(lines, status), call. = FALSE)
   invisible(lines)
+}
+
+# R puts its own library folders before those of the system. A Python that brings its libpython
+# would be given the system's, and could not load its modules.
+command_environment <- function(path = Sys.getenv("LD_LIBRARY_PATH"),
+                                system = Sys.info()[["sysname"]]) {
+  if (system != "Linux" || !nzchar(path)) return(character())
+  folders <- strsplit(path, ":", fixed = TRUE)[[1]]
+  by_r <- folders == R.home("lib") | grepl("^(/usr)?/lib(64)?(/[^/]+-linux-[^/]+)?$", folders)
+  paste0("LD_LIBRARY_PATH=", shQuote(paste(folders[!by_r], collapse = ":")))
 }
 
 error_line <- function(lines, status) {

@@ -11,16 +11,18 @@ from numpy.random import SeedSequence
 from conftest import FARMS
 from support.calibration import RANKS, assert_uniform_ranks
 from support.everyday import everyday
+from support.missing import hide
 from support.prior_sets import PAPER
 from support.quadrature_cases import CASES, IG, assert_quadrature_means
 from support.reference_formulas import assert_normal_scores, monte_carlo_error
 from support.reference_posteriors import assert_reference_posterior
 from tiewise.data.counts import Counts
+from tiewise.engines import transport
 from tiewise.engines.base import Draws, EngineUnsuitable
 from tiewise.engines.gibbs import Gibbs
 from tiewise.engines.preconditioners import plain, skewness
 from tiewise.engines.preconditioners.plain import build_preconditioner
-from tiewise.engines.transport import Transport
+from tiewise.engines.transport import PatientTransport, Transport
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
@@ -262,6 +264,21 @@ def unsuitable() -> BradleyTerry:
 def test_low_acceptance_is_reported():
     with pytest.raises(EngineUnsuitable, match="accepted"):
         explore(unsuitable(), Transport())
+
+
+def test_without_the_library_of_gibbs_small_steps_are_tried_first(monkeypatch):
+    hide(monkeypatch, "polyagamma")
+    with pytest.raises(EngineUnsuitable) as refusal:
+        explore(unsuitable(), Transport())
+    assert isinstance(refusal.value.fallback, PatientTransport)
+
+
+@pytest.mark.slow
+def test_what_small_steps_cannot_explore_names_the_extra_that_has_gibbs(monkeypatch):
+    hide(monkeypatch, "polyagamma")
+    monkeypatch.setattr(transport, "MIN_ACCEPTANCE", 1.1)
+    with pytest.raises(InputError, match=r"Gibbs needs polyagamma: pip install 'tiewise\[gibbs\]'"):
+        fit(unsuitable(), Transport(draws=400), rng=2)
 
 
 @pytest.mark.slow

@@ -110,3 +110,10 @@ test_that("print, summary and plot say what is there", {
   grDevices::dev.off()
   expect_gt(file.size(picture), 1000)
 })
+
+test_that("the command finds the libraries that it was started with before R", {
+  path <- paste(R.home("lib"), "/usr/lib/x86_64-linux-gnu", "/opt/mine/lib", sep = ":")
+  expect_equal(tiewise:::command_environment(path, "Linux"), "LD_LIBRARY_PATH='/opt/mine/lib'")
+  expect_equal(tiewise:::command_environment("", "Linux"), character())
+  expect_equal(tiewise:::command_environment(path, "Windows"), character())
+})

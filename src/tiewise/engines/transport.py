@@ -35,6 +35,7 @@ from tiewise.engines.sparse.choice import (
 from tiewise.engines.threads import in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.optional import is_installed
 from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]
@@ -150,10 +151,10 @@ class Transport:
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
         """The engine for models on which this one's acceptance is too low."""
-        if _needs_transport(model):
+        # Without the library of Gibbs, small steps are tried first: they need nothing else.
+        if _needs_transport(model) or not is_installed("polyagamma"):
             return PatientTransport(draws=self.draws)
-        gibbs: Engine = engine_class("gibbs")(draws=self.draws)
-        return gibbs
+        return _gibbs(self.draws)
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,12 @@ class PatientTransport(Transport):
     warmup = PATIENT_WARMUP
 
     def _fallback(self, model: BradleyTerry) -> Engine | None:
-        return None if _needs_transport(model) else super()._fallback(model)
+        return None if _needs_transport(model) else _gibbs(self.draws)
+
+
+def _gibbs(draws: int) -> Engine:
+    engine: Engine = engine_class("gibbs")(draws=draws)
+    return engine
 
 
 def _needs_transport(model: BradleyTerry) -> bool:

@@ -170,7 +170,7 @@ def _read_facts(tar: tarfile.TarFile, entry: tarfile.TarInfo | None, name: str) 
 def _checked_facts(values: Mapping[str, Any]) -> BackupFacts:
     try:
         facts = BackupFacts(**values)
-        known = facts.moment and facts.database in DATABASE_FILES
+        known = facts.moment is not None and facts.database in DATABASE_FILES
     except (TypeError, ValueError):
         known = False
     if not (known and isinstance(facts.revision, str) and isinstance(facts.judgements, int)):
