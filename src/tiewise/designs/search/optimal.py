@@ -234,6 +234,7 @@ def optimal_draft(
     except KeyboardInterrupt:
         interrupted = True
     draft = balanced_draft(wish, rng, start=search.draft) if interrupted else search.draft
+    del search  # its matrices are large
     plain = balanced_draft(wish, rng)
     for one in (draft, plain):
         connect(one, rng)
