@@ -17,11 +17,12 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
 from benchmarks.workload import ROOT
@@ -61,6 +62,15 @@ def quality_prior(data: str) -> QualityPrior:
     if data == "wards":
         return Independent(tuple(str(k + 1) for k in range(95)))
     return Network(Graph.from_edges(EDGES))
+
+
+@lru_cache(maxsize=1)
+def prior_precision(data: str, variance: float, share: float) -> Any:
+    """The inverse of the covariance of qualities, the share of the map known."""
+    prior = quality_prior(data)
+    mixture = getattr(prior, "mixture", None)
+    inner = np.eye(len(prior.items or ())) if mixture is None else mixture.precision(share)
+    return inner / variance
 
 
 @cache
@@ -107,7 +117,7 @@ def simulate(data: str, variance: float, study: int, transport: bool) -> dict[st
                 seed = np.random.SeedSequence(entropy, spawn_key=(1 + number, size, 1))
                 mean, variance_left = _by_transport(prior, truth, *judged, seed)
             else:
-                mean, variance_left = _at_the_mode(prior, truth, *judged)
+                mean, variance_left = _at_the_mode(data, truth, *judged)
             off = mean - (truth.quality - truth.quality.mean())
             known = known_share(mean, variance_left, DRAWS if transport else 10**9)
             figures = known, variance_left.mean(), (off**2).mean()
@@ -132,15 +142,13 @@ def _by_transport(
     return centred.mean(axis=0), centred.var(axis=0)
 
 
-def _at_the_mode(prior: QualityPrior, truth: Truth, pairs: Any, answer: Any) -> tuple[Any, Any]:
+def _at_the_mode(data: str, truth: Truth, pairs: Any, answer: Any) -> tuple[Any, Any]:
     """The same of the Gaussian at the mode, everything but qualities known, by Newton's method.
 
     A tie is one success each way, against a threshold on each side.
     """
     size, (i, j) = len(truth.items), pairs
-    mixture = getattr(prior, "mixture", None)
-    within = np.eye(size) if mixture is None else mixture.precision(float(truth.terms["share"]))
-    within = within / truth.variance
+    within = prior_precision(data, truth.variance, float(truth.terms.get("share", 0)))
     up, down = (answer == FIRST) | (answer == TIED), (answer == SECOND) | (answer == TIED)
     quality = truth.quality - truth.quality.mean()
     for _ in range(50):
@@ -149,17 +157,19 @@ def _at_the_mode(prior: QualityPrior, truth: Truth, pairs: Any, answer: Any) -> 
         slope = np.bincount(i, up * low - down * high, size)
         slope -= np.bincount(j, up * low - down * high, size)
         weight = up * low * (1 - low) + down * high * (1 - high)
-        precision = within.copy()
-        for one, other, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
-            np.add.at(precision, (one, other), sign * weight)
+        cells = np.concatenate([i * size + i, j * size + j, i * size + j, j * size + i])
+        weights = np.concatenate([weight, weight, -weight, -weight])
+        precision = within + np.bincount(cells, weights, size**2).reshape(size, size)
         factor = cho_factor(precision, overwrite_a=True, check_finite=False)
         step = cho_solve(factor, slope - within @ quality, check_finite=False)
         quality = quality + step * min(1.0, 1 / np.abs(step).max())
-        if np.abs(step).max() < 1e-6:
+        if np.abs(step).max() < 1e-5:
             break
     else:
         raise RuntimeError("Newton's method found no mode")
-    covariance = cho_solve(factor, np.eye(size), overwrite_b=True, check_finite=False)
+    covariance = dpotri(factor[0], lower=factor[1], overwrite_c=True)[0]
+    covariance = np.tril(covariance) if factor[1] else np.triu(covariance)
+    covariance = covariance + covariance.T - np.diag(np.diag(covariance))
     level = covariance.mean(axis=0)
     return quality - quality.mean(), np.diag(covariance) - 2 * level + level.mean()
 
