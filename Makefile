@@ -194,7 +194,7 @@ bench-install: $(VENV)/.ready
 # What designs save in fresh simulated studies, and how long large ones take (docs/designs.md).
 bench-designs: $(VENV)/.ready
 	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.designs wards --studies 1000
-	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.designs dar-es-salaam
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.designs dar-es-salaam --studies 200
 	$(BIN)/python -m benchmarks.design_scale
 
 # Ten million made-up votes, from Parquet to posterior: seconds and memory (docs/beyond.md).
