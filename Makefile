@@ -15,7 +15,7 @@ KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
 TEST_PROCESSES := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
 .PHONY: demo docs pictures comparison test test-slow test-all test-r r-tools lint audit types everyday tools format figures coverage clean bench \
-  bench-quick bench-large bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes \
+  bench-quick bench-large bench-site bench-faults bench-soak bench-pairing bench-promise bench-map bench-votes bench-designs \
   bench-install test-wheel test-pythons test-lowest \
   experiments prior-predictive fuzz
 
@@ -191,6 +191,12 @@ bench-map: $(VENV)/.ready
 # Room and time of the core and of each extra (docs/dependencies.md): a dozen environments.
 bench-install: $(VENV)/.ready
 	$(BIN)/python tools/measure_install.py
+
+# What designs save in fresh simulated studies, and how long large ones take (docs/designs.md).
+bench-designs: $(VENV)/.ready
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.designs wards --studies 1000
+	$(ONE_BLAS_THREAD) $(BIN)/python -m benchmarks.designs dar-es-salaam --studies 200
+	$(BIN)/python -m benchmarks.design_scale
 
 # Ten million made-up votes, from Parquet to posterior: seconds and memory (docs/beyond.md).
 bench-votes: $(VENV)/.ready

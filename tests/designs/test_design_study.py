@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from support.command import run as invoke
-from tiewise.designs.design_study import design_study
+from tiewise.designs.design_study import default_studies, design_study
 from tiewise.designs.figures import coverage
 from tiewise.designs.pair_lists import REPEAT, ListedPair, PairLists
 from tiewise.designs.wish import DesignWish
@@ -87,6 +87,10 @@ def test_a_design_is_assessed_and_written(tmp_path):
     with pytest.raises(InputError, match="is not empty"):
         design_study(wish, studies=0, out=out)
     design_study(wish, studies=0, out=out, force=True)
+
+
+def test_fewer_studies_are_simulated_where_each_says_more():
+    assert [default_studies(items) for items in (2, 500, 1000, 5000, 100_000)] == [40, 40, 20, 4, 4]
 
 
 def test_the_command_makes_the_design_that_its_twin_makes(tmp_path, monkeypatch):

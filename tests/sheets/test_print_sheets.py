@@ -88,6 +88,34 @@ def test_sheets_are_printed_from_right_to_left(study, tmp_path):
     assert code.startswith("1-")
 
 
+def words_at(path) -> list[tuple[float, float, str]]:
+    """The words of the first page: across and down, in points, and the word."""
+    page = pypdfium2.PdfDocument(path)[0]
+    text = page.get_textpage()
+    boxes = [text.get_rect(k) for k in range(text.count_rects())]
+    return [
+        (left, page.get_height() - bottom, text.get_text_bounded(left, bottom, right, top).strip())
+        for left, bottom, right, top in boxes
+    ]
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_left_is_left_in_every_language(study, tmp_path, language):
+    """The item that is shown on the left on the site stands on the left, and so does its box."""
+    assert study.design is not None
+    swaps = {'left = ""': 'left = "LEFTBOX"', 'right = ""': 'right = "RIGHTBOX"'}
+    if language == "ar":
+        swaps |= {'languages = ["en"]': 'languages = ["ar"]', "unread = []": 'unread = ["ar"]'}
+    words = words_at(print_sheets(edited(study, swaps), out=tmp_path / "one.pdf"))
+    names = {item.name for item in study.items.values()}
+    shown = sorted((down, left, word) for left, down, word in words if word in names)
+    first = [word for _, _, word in shown[:2]]
+    pair = next(iter(study.design.lists.values()))[0]
+    assert first == [study.items[pair.left].name, study.items[pair.right].name]
+    boxes = sorted((left, word) for left, _, word in words if word.endswith("BOX"))
+    assert [word.split()[-1] for _, word in (boxes[0], boxes[-1])] == ["LEFTBOX", "RIGHTBOX"]
+
+
 def test_a_map_shows_both_areas(tmp_path):
     areas = Areas.synthetic(9, rng=5)
     areas.to_gpkg(tmp_path / "wards.gpkg")

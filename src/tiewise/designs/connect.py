@@ -9,20 +9,38 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from tiewise.designs.draft import DraftLists, Slot
+from tiewise.designs.spanning import spanning_forest
 
 
 def connect(draft: DraftLists, rng: Generator) -> None:
-    """Exchange pairs until all are connected, or nothing that judges know connects them further.
+    """Exchange pairs until all are connected, or as far as what judges know allows.
 
     Two pairs of different parts, of which one is not needed to hold its part together, exchange
     partners: that joins the parts, and every item keeps its number of comparisons. Only where no
-    two can, a pair is replaced by one between parts.
+    two can, a pair is replaced by one between parts; and where that does not do, by those of a
+    forest that connects.
     """
     labels = draft.components()
     while labels.max() > 0:
         if not (_exchange(draft, labels, rng) or _replace(draft, labels, rng)):
+            _take_forest(draft)
             return
         labels = draft.components()
+
+
+def _take_forest(draft: DraftLists) -> None:
+    """Give judges the pairs of a forest that connects as much as can be, others for them."""
+    slots = [draft.pair(slot) for slot in range(len(draft))]
+    missing = spanning_forest(draft.wish, slots).pairs
+    free: dict[int, list[Slot]] = {judge: [] for judge, _, _ in slots}
+    for slot, (judge, i, j) in enumerate(slots):
+        pair = (judge, min(i, j), max(i, j))
+        if pair in missing:
+            missing.remove(pair)
+        else:
+            free[judge].append(slot)
+    for judge, i, j in sorted(missing):
+        draft.replace(free[judge].pop(), i, j)
 
 
 def spare_slots(draft: DraftLists) -> list[Slot]:

@@ -15,6 +15,7 @@ from tiewise.designs.pair_lists import PRACTICE, REPEAT, ListedPair, PairLists
 from tiewise.designs.prior import DesignPrior
 from tiewise.designs.search.optimal import optimal_draft
 from tiewise.designs.sides import even_sides
+from tiewise.designs.spanning import require_connectable
 from tiewise.designs.wish import DesignWish
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike, as_seed
@@ -42,6 +43,8 @@ def make_design(
 
     Stopped by Ctrl-C, an optimal design is the best so far.
     """
+    if wish.known:
+        require_connectable(wish)
     seed = as_seed(rng)
     generator = np.random.default_rng(seed)
     draft, interrupted = _draft(wish, prior, generator, progress)

@@ -29,7 +29,8 @@ from tiewise.randomness import RNGLike, as_seed
 FILE = "design.csv"
 FILES = (FILE, "design.json", "design.png", "design.svg")
 KIND = FolderKind("a design", FILES, {FILE: (b"judge,code,position",)})
-STUDIES = 40
+STUDIES, FEWEST, ITEMS = 40, 4, 500
+"""Studies that are simulated by default; fewer where more items make each say more."""
 
 
 def design_study(
@@ -42,7 +43,7 @@ def design_study(
     step: float = STEP,
     anchors: Anchors | None = None,
     prior_set: str = "default",
-    studies: int = STUDIES,
+    studies: int | None = None,
     adaptive: bool | None = None,
     rng: RNGLike = 1,
     out: str | Path | None = None,
@@ -53,8 +54,11 @@ def design_study(
     """Lists of pairs for judges, made before the first answer, and how good they are.
 
     What is assumed of qualities and answers is as in `StudyDesign`. Reliability is expected from so
-    many simulated `studies` (0: from none). With `out`, a folder, everything is written there.
+    many simulated `studies` (0: from none; by default 40, and fewer of more than 500 items). With
+    `out`, a folder, everything is written there.
     """
+    if studies is None:
+        studies = default_studies(len(wish.items))
     folder = None if out is None else Path(out)
     if folder is not None:
         check_output_folder(folder, KIND, force=force)
@@ -81,6 +85,11 @@ def design_study(
     if folder is not None:
         _write(assessed, folder, force=force)
     return assessed
+
+
+def default_studies(items: int) -> int:
+    """How many studies are simulated of so many items."""
+    return max(STUDIES * ITEMS // max(items, ITEMS), FEWEST)
 
 
 def _write(assessed: AssessedDesign, folder: Path, *, force: bool) -> None:

@@ -89,6 +89,14 @@ class DraftLists:
             out.add(judge, i, j)
         return out
 
+    def whole(self) -> DraftLists:
+        """The same pairs once more, without one that was coming when Ctrl-C was pressed."""
+        out = DraftLists(self.wish)
+        for judge, i, j in zip(self.judge, self.first, self.second, strict=False):
+            if out.may_have(judge, i, j):
+                out.add(judge, i, j)
+        return out
+
     def components(self) -> NDArray[np.int32]:
         """The connected component of each item."""
         return component_labels(len(self.count), *self.columns()[1:])

@@ -16,8 +16,8 @@ from tiewise.designs.wish import Indices
 from tiewise.model.simulate import random_pairs
 from tiewise.planning.curves import Estimate, mean_estimate
 
-RANDOM_DRAWS = 8
-"""Sets of random pairs whose expected variance is averaged."""
+RANDOM_DRAWS, FEW_DRAWS, LARGE = 8, 2, 1500
+"""Sets of random pairs whose expected variance is averaged; fewer where there are many items."""
 
 
 class Coverage(NamedTuple):
@@ -97,7 +97,6 @@ def variances(design: Design, rng: np.random.Generator) -> ExpectedVariance:
     def of(prior: DesignPrior, one: Indices, two: Indices) -> float:
         return expected_variance(prior, one, two, target=wish.target, top=wish.top_count)
 
-    values = [
-        of(design.prior, *random_pairs(len(items), len(first), rng)) for _ in range(RANDOM_DRAWS)
-    ]
+    draws = RANDOM_DRAWS if len(items) <= LARGE else FEW_DRAWS
+    values = [of(design.prior, *random_pairs(len(items), len(first), rng)) for _ in range(draws)]
     return ExpectedVariance(of(design.prior, first, second), mean_estimate(values))

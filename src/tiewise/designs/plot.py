@@ -20,13 +20,19 @@ if TYPE_CHECKING:
     from tiewise.designs.assessed import AssessedDesign
 
 
+HEADINGS = {
+    "balanced": "A balanced design", "optimal": "An optimal design",
+    "reference": "A design against anchors",
+}  # fmt: skip
+
+
 @styled
 def design_plot(assessed: AssessedDesign) -> Figure:
     """How often each item is compared, and the reliability that is expected."""
     known = assessed.coverage
     parts = [
         heading(
-            f"A {assessed.design.wish.policy} design",
+            HEADINGS[assessed.design.wish.policy],
             f"{known.items:,} items, {known.judges:,} judges, {known.comparisons:,} comparisons",
         ),
         panel(150, lambda axes: _times(axes, assessed), Margins(left=56, bottom=38, top=8)),

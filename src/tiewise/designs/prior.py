@@ -18,6 +18,13 @@ Floats = NDArray[np.float64]
 NODES, GRID = 31, 400
 ROWS = 256
 """Rows of a matrix that are worked on at a time."""
+DOUBLE_PRECISION = 1500
+"""Items up to which numbers have sixteen digits; beyond, seven, in half of the memory."""
+
+
+def precision_for(size: int) -> type[np.floating[Any]]:
+    """The numbers of matrices of so many items."""
+    return np.float64 if size <= DOUBLE_PRECISION else np.float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +32,7 @@ class DesignPrior:
     """Normal qualities with `mean` and `covariance`, and the `cuts` between answers, δ first."""
 
     mean: Floats
-    covariance: Floats
+    covariance: NDArray[Any]
     cuts: Floats
 
     @classmethod
@@ -39,17 +46,21 @@ class DesignPrior:
         anchors: Anchors | None = None,
     ) -> DesignPrior:
         """That of a model's own prior of quality, averaged over the share of a map."""
-        factor = prior.factor(len(items))
-        covariance = spread * (np.eye(len(items)) if factor is None else factor @ factor.T)
+        factor, kind = prior.factor(len(items)), precision_for(len(items))
         mean = np.zeros(len(items))
+        if factor is None:
+            covariance = np.diag(np.full(len(items), spread, kind))
+        else:
+            scaled = (np.sqrt(spread) * factor).astype(kind)
+            covariance = scaled @ scaled.T
         if anchors is not None:
             mean, covariance = _given_anchors(covariance, anchors, items)
         return cls(mean, covariance, np.asarray(cuts, np.float64))
 
-    def information(self, dtype: type = np.float64) -> NDArray[Any]:
+    def information(self) -> NDArray[Any]:
         """Expected Fisher information of an answer about each pair, averaged over qualities."""
         tell = self._tell()
-        out: NDArray[Any] = np.empty(self.covariance.shape, dtype)
+        out: NDArray[Any] = np.empty_like(self.covariance)
         own = np.diag(self.covariance)
         for begin in range(0, len(own), ROWS):
             rows = slice(begin, begin + ROWS)
@@ -71,7 +82,7 @@ class DesignPrior:
         table = fisher_information(grid[:, None] * nodes, self.cuts) @ weight
         return lambda _, sd: np.interp(sd, grid, table)
 
-    def target(self, kind: str, top: int) -> Floats:
+    def target(self, kind: str, top: int) -> NDArray[Any]:
         """T of the quantity Tλ whose total variance a design is to make small.
 
         "differences" has the centred qualities; "ranks" how ranks vary with qualities, averaged
@@ -80,33 +91,36 @@ class DesignPrior:
         out = {"differences": self._centring, "ranks": self._rank_slopes}.get(
             kind, lambda: self._top_slopes(top)
         )()
-        total = np.einsum("ij,jk,ik->", out, self.covariance, out, optimize=True)
-        return np.asarray(out / np.sqrt(total), np.float64)
+        out /= np.sqrt(np.vdot(out @ self.covariance, out))
+        return out
 
-    def _centring(self) -> Floats:
+    def _centring(self) -> NDArray[Any]:
         size = len(self.mean)
-        return np.eye(size) - 1 / size
+        out = np.full((size, size), -1 / size, self.covariance.dtype)
+        out[np.diag_indices(size)] += 1
+        return out
 
-    def _rank_slopes(self) -> Floats:
+    def _rank_slopes(self) -> NDArray[Any]:
         """A rank changes with a difference by the density of that difference at 0."""
         own = np.diag(self.covariance)
         sd = np.sqrt((own[:, None] + own - 2 * self.covariance).clip(1e-12))
         gap = self.mean[:, None] - self.mean
         density = np.exp(-((gap / sd) ** 2) / 2) / sd
         np.fill_diagonal(density, 0.0)
-        return np.asarray(np.diag(density.sum(axis=1)) - density, np.float64)
+        return np.asarray(np.diag(density.sum(axis=1)) - density)
 
-    def _top_slopes(self, top: int) -> Floats:
+    def _top_slopes(self, top: int) -> NDArray[Any]:
         """Being above the k-th best changes with an item's quality by its density there."""
         from scipy.optimize import brentq
         from scipy.stats import norm
 
         centred = self._centring()
-        sd = np.sqrt(np.einsum("ij,jk,ik->i", centred, self.covariance, centred, optimize=True))
+        sd = np.sqrt(np.einsum("ij,ij->i", centred @ self.covariance, centred))
         mean = self.mean - self.mean.mean()
         far = float(np.abs(mean).max() + 10 * sd.max())
         edge = brentq(lambda x: norm.sf(x, mean, sd).sum() - top, -far, far)
-        return np.asarray(norm.pdf(edge, mean, sd)[:, None] * centred, np.float64)
+        slopes = norm.pdf(edge, mean, sd).astype(centred.dtype)
+        return np.asarray(slopes[:, None] * centred)
 
 
 def _given_anchors(

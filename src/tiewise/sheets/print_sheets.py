@@ -92,7 +92,7 @@ def _values(study: Study, words: Language, names: Sequence[str], folder: Path) -
     pictures = {} if maps is not None else copy_pictures(study, folder)
     marks = [words.translate(f"pair.mark_{side}") for side in SIDES]
     boxes = [
-        {"key": key, "words": _wording(study, answer, words), "mark": _mark(study, answer, marks)}
+        {"key": key, "words": _wording(study, answer, words), "mark": _mark(answer, marks)}
         for key, answer in answer_keys(study.scale).items()
     ]
     return {
@@ -129,11 +129,9 @@ def _wording(study: Study, answer: Answer, words: Language) -> str:
     return own or words.translate(study.scale.wording(answer))
 
 
-def _mark(study: Study, answer: Answer, marks: Sequence[str]) -> str:
-    """Which item an answer speaks for, where its words do not tell."""
-    if study.scale.levels == 1 or answer.chosen is None:
-        return ""
-    return marks[SIDES.index(answer.chosen)]
+def _mark(answer: Answer, marks: Sequence[str]) -> str:
+    """The letter of the item that an answer chooses, if it chooses one."""
+    return "" if answer.chosen is None else marks[SIDES.index(answer.chosen)]
 
 
 def qr_code(text: str) -> str:

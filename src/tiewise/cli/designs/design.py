@@ -53,8 +53,9 @@ if TYPE_CHECKING:
     help="how often 'reference' shows each anchor  [default: 100]",
 )  # fmt: skip
 @click.option(
-    "--studies", type=click.IntRange(0), default=40, show_default=True,
-    help="simulated studies for the expected reliability; 0: none",
+    "--studies", type=click.IntRange(0),
+    help="simulated studies for the expected reliability; 0: none  [default: 40, fewer above "
+    "500 items]",
 )  # fmt: skip
 @click.option(
     "--adaptive/--no-adaptive", default=None, help="simulate adaptive pairing beside it, too"

@@ -233,7 +233,10 @@ def optimal_draft(
             search = _best_beginning(search)
     except KeyboardInterrupt:
         interrupted = True
-    draft = balanced_draft(wish, rng, start=search.draft) if interrupted else search.draft
+    draft = search.draft
+    if interrupted:
+        draft = balanced_draft(wish, rng, start=draft.whole())
+    del search  # its matrices are large
     plain = balanced_draft(wish, rng)
     for one in (draft, plain):
         connect(one, rng)

@@ -15,21 +15,19 @@ from tiewise.designs.prior import ROWS, DesignPrior, Floats
 from tiewise.designs.search.kernels import Matrix, add_comparison, best_pair, labels_apart
 from tiewise.designs.wish import Indices
 
-DOUBLE_PRECISION = 1500
-"""Items up to which numbers have sixteen digits; beyond, eight, in half of the memory."""
-
 
 class PosteriorVariance:
     """The covariance Σ, S = ΣMΣ, what an answer to each pair tells, and the target's variance."""
 
     def __init__(self, prior: DesignPrior, target: str = "differences", top: int = 5) -> None:
-        dtype = np.float64 if len(prior.mean) <= DOUBLE_PRECISION else np.float32
         slopes = prior.target(target, top)
         turned = slopes @ prior.covariance
-        self.covariance: Matrix = prior.covariance.astype(dtype)
-        self.square: Matrix = (turned.T @ turned).astype(dtype)
-        self.information: Matrix = prior.information(dtype)
-        self.value = float(np.einsum("ij,ij->", turned, slopes))
+        self.value = float(np.vdot(turned, slopes))
+        del slopes  # Matrices of thousands of items are large.
+        self.square: Matrix = turned.T @ turned
+        del turned
+        self.covariance: Matrix = prior.covariance.copy()
+        self.information: Matrix = prior.information()
 
     def gains(self, i: Indices, j: Indices) -> Floats:
         """How far the variance falls by one more comparison of each of these pairs."""
@@ -110,13 +108,19 @@ def expected_variance(
     top: int = 5,
 ) -> float:  # fmt: skip
     """The expected posterior variance of a target after these comparisons; 1 before any."""
+    from scipy.linalg import solve
+    from scipy.sparse import coo_array, diags_array
+
     size = len(prior.mean)
     weight = prior.information()[first, second]
-    precision = np.zeros((size, size))
-    np.add.at(precision, (first, second), -weight)
-    precision += precision.T
-    precision[np.diag_indices(size)] = -precision.sum(axis=1)
+    ends = (np.concatenate([first, second]), np.concatenate([second, first]))
+    beside = coo_array((np.concatenate([weight, weight]), ends), shape=(size, size)).tocsr()
+    laplacian = diags_array(beside.sum(axis=1)).tocsr() - beside
+    # Σ − Σ(I + LΣ)⁻¹LΣ needs no inverse of Σ, which may be singular; L and Σ are symmetric.
+    inner = np.asarray(laplacian @ prior.covariance, prior.covariance.dtype).T
+    inner[np.diag_indices(size)] += 1
     slopes = prior.target(target, top)
-    # Σ − Σ(I + LΣ)⁻¹LΣ needs no inverse of Σ, which may be singular.
-    after = np.linalg.solve(np.eye(size) + prior.covariance @ precision, prior.covariance)
-    return float(np.einsum("ij,jk,ik->", slopes, after, slopes, optimize=True))
+    after = solve(
+        inner, prior.covariance @ slopes.T, overwrite_a=True, overwrite_b=True, check_finite=False
+    )
+    return float(np.vdot(slopes, after.T))

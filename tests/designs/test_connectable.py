@@ -1,0 +1,102 @@
+"""Which wishes can be connected: against a theorem about partitions, tried on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from designs.test_designs import names, parts_of
+from tiewise.designs.design import make_design
+from tiewise.designs.pair_lists import PairLists
+from tiewise.designs.prior import DesignPrior
+from tiewise.designs.wish import DesignWish
+from tiewise.errors import InputError
+
+
+def partitions(items: list[str]) -> Iterator[list[set[str]]]:
+    """Every way to put items into parts."""
+    if not items:
+        yield []
+        return
+    for parts in partitions(items[1:]):
+        yield [{items[0]}, *parts]
+        for k in range(len(parts)):
+            yield [*parts[:k], parts[k] | {items[0]}, *parts[k + 1 :]]
+
+
+def can_be_connected(
+    items: tuple[str, ...], known: dict[str, tuple[str, ...]], each: int, anchors: set[str]
+) -> bool:
+    """Whether judges with `each` comparisons can connect all items.
+
+    They can if, and only if, for every partition into k parts the judges have k − 1 comparisons
+    across it: each as many as they make, or one less than the parts that they know (Rado's theorem
+    for the graphic matroid).
+    """
+
+    def across(mine: tuple[str, ...], parts: list[set[str]]) -> int:
+        if anchors and not (set(mine) & anchors and set(mine) - anchors):
+            return 0
+        return min(each, sum(bool(part & set(mine)) for part in parts) - 1)
+
+    return all(
+        sum(across(mine, parts) for mine in known.values()) >= len(parts) - 1
+        for parts in partitions(list(items))
+    )
+
+
+@st.composite
+def wishes(draw):
+    """Judges who know some of a few items, each a group of its own; some in vain."""
+    items = names("item", draw(st.integers(3, 6)))
+    judges = names("judge", draw(st.integers(1, 4)))
+    some = st.lists(st.sampled_from(items), min_size=2, max_size=len(items), unique=True)
+    known = {judge: tuple(sorted(draw(some))) for judge in judges}
+    policy = draw(st.sampled_from(["balanced", "optimal", "reference"]))
+    anchors = items[: draw(st.integers(1, len(items) - 1))] if policy == "reference" else ()
+    return {
+        "items": items, "judges": judges, "groups": items, "known": known, "anchors": anchors,
+        "policy": policy, "per_judge": draw(st.integers(1, 4)),
+    }  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(wishes(), st.integers(0, 2**32 - 1))
+def test_a_design_is_connected_or_its_wish_is_refused_and_could_not_be(wish, seed):
+    items = wish["items"]
+    prior = DesignPrior(np.zeros(len(items)), np.eye(len(items)), np.array([0.5]))
+    can = can_be_connected(items, wish["known"], wish["per_judge"], set(wish["anchors"]))
+    message, lists = "", PairLists({})
+    try:
+        lists = make_design(DesignWish(**wish), prior, rng=seed).lists
+    except InputError as refused:
+        message = str(refused)
+    if message:
+        assert "\n" not in message
+        assert not can or "none twice" in message
+        return
+    assert can
+    assert len(parts_of(items, lists)) == 1
+    for judge, pairs in lists.lists.items():
+        assert {item for pair in pairs for item in pair.items} <= set(wish["known"][judge])
+        assert len({pair.items for pair in pairs}) == wish["per_judge"]
+
+
+def test_judges_who_have_too_few_comparisons_for_what_they_alone_know_are_told_how_many_do():
+    """One of three knows the south, and cannot connect its five items with two comparisons."""
+    wish = {
+        "items": names("item", 10), "judges": names("judge", 5), "per_judge": 2,
+        "groups": ("north",) * 5 + ("south",) * 5,
+        "known": dict.fromkeys(names("judge", 4), ("north",)) | {"judge 5": ("north", "south")},
+    }  # fmt: skip
+    prior = DesignPrior(np.zeros(10), np.eye(10), np.array([0.5]))
+    message = "with 2 different pairs each, judges cannot connect .*ask each judge for 5 or more"
+    with pytest.raises(InputError, match=message) as refused:
+        make_design(DesignWish(**wish), prior)
+    assert "\n" not in str(refused.value)
+    lists = make_design(DesignWish(**wish | {"per_judge": 5}), prior).lists
+    assert len(parts_of(wish["items"], lists)) == 1
