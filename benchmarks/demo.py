@@ -39,7 +39,7 @@ def seconds_to_first_picture() -> float:
     )  # fmt: skip
     try:
         assert demo.stdout is not None
-        link = next(found[1] for line in demo.stdout if (found := LINK.search(line)))
+        link = next(match[1] for line in demo.stdout if (match := LINK.search(line)))
         transport = httpx2.HTTPTransport(retries=100)
         with httpx2.Client(
             base_url=f"http://127.0.0.1:{port}", follow_redirects=True, transport=transport,

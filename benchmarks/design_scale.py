@@ -38,7 +38,8 @@ def measure(words: list[str]) -> dict[str, float]:
         out = ["--studies", "0", "--out", str(Path(folder) / "design")]
         begin = time.monotonic()
         process = subprocess.Popen(
-            [sys.executable, "-m", "tiewise.cli.main", "design", *words, *out], stdout=subprocess.DEVNULL
+            [sys.executable, "-m", "tiewise.cli.main", "design", *words, *out],
+            stdout=subprocess.DEVNULL,
         )
         _, status, usage = os.wait4(process.pid, 0)
         if status:

@@ -62,9 +62,9 @@ def invited(study: Study) -> str:
 
 def token(page: httpx2.Response) -> str:
     """The token of the forms of a page."""
-    found = TOKEN.search(page.text)
-    assert found is not None, page.text
-    return found[1]
+    match = TOKEN.search(page.text)
+    assert match is not None, page.text
+    return match[1]
 
 
 def seconds_of_papers(client: httpx2.Client) -> float:

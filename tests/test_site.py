@@ -69,9 +69,9 @@ def found_without_network(site: Path, browser: Browser, words: str) -> set[str]:
     page.goto(f"{(site / 'search.html').as_uri()}?q={words}")
     page.locator(".search-summary", has_text="Search finished").wait_for()
     links = page.locator("#search-results li a").all()
-    found = {str(link.get_attribute("href")).split("#")[0] for link in links}
+    targets = {str(link.get_attribute("href")).split("#")[0] for link in links}
     context.close()
-    return found
+    return targets
 
 
 @pytest.mark.slow

@@ -178,10 +178,10 @@ def test_a_plan_says_what_graded_answers_save():
     assert f"With 5 answers a comparison of two items at random says {ratio}" in text
     assert f"would take about {saved[3]:,.0f} comparisons with 3 answers" in text
     assert f"and about {saved[2]:,.0f} comparisons with 2 answers" in text
-    assert "--cut-step 1.25" in text
+    assert "step between cuts 1.25" in text
     plain = " ".join(sentences(plan_of(SMALL)))
     assert "Fisher" not in plain
-    assert "--cut-step" not in plain
+    assert "step between cuts" not in plain
 
 
 @pytest.fixture
