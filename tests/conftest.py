@@ -46,25 +46,25 @@ LANES = (
 
 
 LONGEST = (
-    "web/test_newcomer_browser.py", "web/test_map_stages.py", "web/test_researcher_browser.py",
+    "web/host/test_newcomer_browser.py", "web/judge/test_map_stages.py", "web/researcher/test_researcher_browser.py",
     "web/test_fuzz.py", "test_regression.py", "report/test_report_browser.py",
-    "engines/test_reference_posteriors.py", "engines/test_sparse_anchors.py", "web/test_host.py",
-    "web/test_new_study.py", "web/test_openapi.py", "engines/test_transport.py", "test_site.py",
-    "workflows/test_datasets.py", "web/test_inviting.py", "test_extending.py",
+    "engines/test_reference_posteriors.py", "engines/sparse/test_sparse_anchors.py", "web/host/test_host.py",
+    "web/host/test_new_study.py", "web/api/test_openapi.py", "engines/test_transport.py", "test_site.py",
+    "workflows/test_datasets.py", "web/researcher/test_inviting.py", "test_extending.py",
     "planning/test_plan_study.py", "cli/test_fit.py", "web/test_whole_study.py",
     "cli/test_checks.py", "workflows/test_compare_models.py", "engines/test_recentring.py",
-    "cli/test_plan.py", "web/test_control.py", "cli/test_term_options.py",
-    "engines/test_mixture.py", "engines/test_term_models.py", "web/test_questions_browser.py",
-    "study/test_item_files.py", "cli/test_grades.py", "web/test_server.py",
-    "report/test_report.py", "jobs/test_dask.py", "web/test_judge_pages.py", "web/test_live.py",
-    "web/test_reading_browser.py", "test_architecture.py", "web/test_crash.py", "test_docs.py",
-    "web/test_rolling_restart.py", "experiments/test_experiments.py",
-    "posterior/test_anchors_with_terms.py", "web/test_judge_browser.py", "report/test_briefing.py",
-    "report/test_long_report.py", "web/test_sign_in.py", "web/test_verdict_everywhere.py",
+    "cli/test_plan.py", "web/researcher/test_control.py", "cli/test_term_options.py",
+    "engines/test_mixture.py", "engines/test_term_models.py", "web/judge/test_questions_browser.py",
+    "study/media/test_item_files.py", "cli/test_grades.py", "web/test_server.py",
+    "report/test_report.py", "jobs/test_dask.py", "web/judge/test_judge_pages.py", "web/live/test_live.py",
+    "web/judge/test_reading_browser.py", "test_architecture.py", "web/test_crash.py", "test_docs.py",
+    "web/serving/test_rolling_restart.py", "experiments/test_experiments.py",
+    "posterior/scales/test_anchors_with_terms.py", "web/judge/test_judge_browser.py", "report/test_briefing.py",
+    "report/test_long_report.py", "web/researcher/test_sign_in.py", "web/test_verdict_everywhere.py",
     "engines/test_gibbs.py", "criticism/test_model_comparison.py",
     "criticism/test_predictive_checks.py", "criticism/test_judge_fit.py",
     "criticism/test_judge_statistics.py", "plots/test_catalogue.py",
-    "web/test_item_kinds_browser.py",
+    "web/judge/test_item_kinds_browser.py",
 )  # fmt: skip
 """The files that take longest, every day or of the slow tests: begun first, so that no core waits
 for the last of them."""

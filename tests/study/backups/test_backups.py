@@ -612,7 +612,7 @@ def test_without_the_library_the_way_out_is_named(monkeypatch, tmp_path):
 
 # Upgrades.
 
-OLD = Path(__file__).parents[1] / "fixtures" / "version-0.1"
+OLD = Path(__file__).parents[2] / "fixtures" / "version-0.1"
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tiewise.web.rendering import contact, paragraphs
 from tiewise.web.words.check import file_problems
 from tiewise.web.words.language import language, preferred
 
-WEB = Path(__file__).parents[2] / "src" / "tiewise" / "web"
+WEB = Path(__file__).parents[3] / "src" / "tiewise" / "web"
 PAGES = WEB / "templates" / "judge"
 TEMPLATES = {
     str(path.relative_to(PAGES)): path.read_text(encoding="utf-8") for path in PAGES.rglob("*.html")

@@ -19,7 +19,7 @@ from tiewise.posterior.fit import fit
 from tiewise.study.export import comparisons
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, next_offer
-from web.test_sheets import make_study
+from web.researcher.test_sheets import make_study
 
 KEYS = "132013"
 STORED = {"1": "left", "2": "tie", "3": "right", "0": "skip"}

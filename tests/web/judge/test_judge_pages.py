@@ -601,7 +601,7 @@ def test_a_browser_that_takes_no_cookies_is_told_so(site):
 
 
 def posts(app) -> list[str]:
-    """Those of judges; tests/web/test_sign_in.py walks the others."""
+    """Those of judges; tests/web/researcher/test_sign_in.py walks the others."""
     others = ("/watch", "/sign-in")
     sent = [route.path for route in app.routes if "POST" in route.methods]
     return [path for path in sent if not path.startswith(others)]

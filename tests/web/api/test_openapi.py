@@ -28,7 +28,7 @@ from tiewise.web.live.cache import SnapshotCache
 from tiewise.web.live.live_fit import LiveFit
 from tiewise.web.security import RateLimit, RateLimits
 
-OLD_STUDY = Path(__file__).parents[1] / "fixtures" / "version-0.1" / "study"
+OLD_STUDY = Path(__file__).parents[2] / "fixtures" / "version-0.1" / "study"
 PATH = f"{ROOT}/openapi.json"
 NO_LIMIT = RateLimits(*[RateLimit(10**9, 60)] * len(RateLimits()))
 

@@ -476,7 +476,7 @@ def test_a_worker_killed_comes_back_and_catches_up(study, database, supervisors)
 
 def supervised(study: Study, database: str | None) -> subprocess.Popen[str]:
     """A process as one of the site's, with a supervisor in it."""
-    path = Path(__file__).parents[1] / "support" / "live_process.py"
+    path = Path(__file__).parents[2] / "support" / "live_process.py"
     env = {**os.environ, "TIEWISE_DATABASE": database or ""}
     process = subprocess.Popen(
         [sys.executable, str(path), str(study.folder)], env=env, text=True, stdout=subprocess.PIPE

@@ -28,7 +28,7 @@ from tiewise.web.app import make_app
 from tiewise.web.security import RateLimit, RateLimits
 from tiewise.workflows.simulate import write_simulated_study
 
-PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "api.md").read_text(encoding="utf-8")
 PATHS = ("", "study", "items", "estimates", "coverage", "export", "openapi.json")
 
 
