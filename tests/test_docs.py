@@ -101,7 +101,8 @@ RUN_ELSEWHERE = "docs/extending.md"
 PYTHON_PAGES = [page for page in with_language("python") if page != RUN_ELSEWHERE]
 LONG_PAGES = (
     "docs/designs.md", "docs/experiments.md", "docs/extensions.md", "docs/judge-kinds.md",
-    "docs/models.md", "docs/pictures.md", "docs/planning.md", "docs/report.md", "docs/robustness.md",
+    "docs/models.md", "docs/pictures.md", "docs/planning.md", "docs/report.md",
+    "docs/robustness.md",
 )  # fmt: skip
 DAILY_PAGES = [page for page in PYTHON_PAGES if page not in LONG_PAGES]
 

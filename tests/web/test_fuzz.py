@@ -161,8 +161,8 @@ def test_it_knows_every_route_and_every_form(site):
     sent = {form.action.removeprefix("/wards") for form in catalogue.forms}
     posts = {route.path for route in routes() if "POST" in route.methods}
     unseen = {"/resume", "/sign-in/{secret}", "/watch/judges/include", "/watch/erase", "/why"}
-    # Buttons that come with somebody invited, and with a suggestion: tests/web/researcher/test_overview.py and
-    # test_inviting.py press them. They are sent to as routes.
+    # Buttons that come with somebody invited, and with a suggestion: test_overview.py and
+    # test_inviting.py in tests/web/researcher press them. They are sent to as routes.
     unseen |= {"/watch/invite/remove", "/watch/pairing"}
     # Of studies with a design alone: tests/web/researcher/test_sheets.py sends these.
     unseen |= {path for path in posts if path.startswith("/watch/sheets")}
