@@ -203,7 +203,6 @@ def test_a_fit_can_say_how_few_decide_at_once(close_race, tmp_path):
     assert one == two
 
 
-@pytest.mark.slow
 def test_the_better_model_comes_first(place, tmp_path):
     result = run("compare", place / "flat", place / "free", "--out", tmp_path / "table.csv")
     assert result.exit_code == 0, result.output

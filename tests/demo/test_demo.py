@@ -135,7 +135,6 @@ def test_the_browser_is_opened_once_the_site_listens(monkeypatch):
     assert opened == ["http://there"]
 
 
-@pytest.mark.slow
 def test_one_command_shows_both_studies_and_leaves_nothing(tmp_path):
     port = free_port()
     words = [sys.executable, "-m", "tiewise.cli.main", "demo", "--no-browser", "--port", str(port)]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
+from support.everyday import everyday
+from tiewise.designs.balanced import balanced_draft
 from tiewise.designs.design import make_design
 from tiewise.designs.draft import DraftLists
 from tiewise.designs.prior import DesignPrior
+from tiewise.designs.search import optimal
 from tiewise.designs.search.optimal import optimal_draft
 from tiewise.designs.search.posterior_variance import PosteriorVariance, expected_variance
 from tiewise.designs.wish import DesignWish
@@ -189,6 +193,31 @@ def test_optimal_is_never_worse_than_balanced():
         assert out["optimal"] <= out["balanced"] * (1 + 1e-9)
 
 
+def test_pairs_that_are_added_many_at_a_time_are_a_design_too(monkeypatch):
+    """As above 600 items: what is kept up to date is what pairs leave, and balance is beaten."""
+    monkeypatch.setattr(optimal, "ONE_BY_ONE", 10)
+    monkeypatch.setattr(optimal, "BATCH_SHARE", 8)
+    monkeypatch.setattr(optimal, "SAMPLE", 20)
+    graph = Graph.grid(6, 6)
+    prior = DesignPrior.of(Network(graph), graph.items, spread=2.0, cuts=np.array([0.5]))
+    judges = tuple("ABCDEF")
+    groups = {item: "north" if k < 24 else "south" for k, item in enumerate(graph.items)}
+    known = {judge: ("north", "south")[: 1 + (judge > "B")] for judge in judges}
+    wish = DesignWish(
+        items=graph.items, judges=judges, per_judge=18, policy="optimal",
+        groups=tuple(groups.values()), known=known,
+    )  # fmt: skip
+    search = optimal.OptimalSearch(wish, prior, np.random.default_rng(1))
+    search.grow()
+    search.connect()
+    _, first, second = search.draft.columns()
+    assert search.draft.components().max() == 0
+    assert len(first) == 6 * 18
+    assert search.variance.value == pytest.approx(expected_variance(prior, first, second))
+    plain = balanced_draft(wish, np.random.default_rng(1))
+    assert search.variance.value < optimal.variance_of(plain, prior)
+
+
 def least_variance(size: int, degree: int, variance: float, information: float) -> float:
     """A bound for independent items, each compared `degree` times, no pair twice.
 
@@ -222,10 +251,22 @@ def test_independent_items_leave_an_optimum_little_to_gain(size, degree):
     assert bound <= expected_variance(prior, first, second) <= 1.005 * bound
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """The signal interrupts, as in a terminal; processes of the tests ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize(
     ("size", "what", "after"),
-    [(8, "choosing pairs", 7), (8, "exchanging", 3), (620, "choosing", 60)],
-)
+    everyday(
+        [(8, "choosing pairs", 7), (8, "exchanging", 3), (620, "choosing", 60)],
+        (8, "choosing pairs", 7), (8, "exchanging", 3),
+    ),
+)  # fmt: skip
 def test_stopped_by_ctrl_c_it_is_the_best_so_far(size, what, after):
     """The signal itself: every list is full, nothing is twice, and it is not worse than balanced.
 

@@ -37,7 +37,6 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 # The same everywhere.
 
 
-@pytest.mark.slow
 def test_two_processes_find_the_same_bytes_as_one(tmp_path, expected):
     assert result_bytes(tmp_path, study_tasks(tmp_path), WorkerPool(2)) == expected
     assert set(start_counts(tmp_path).values()) == {1}
@@ -217,7 +216,6 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.slow
 @needs_signals
 def test_ctrl_c_ends_the_workers_and_says_nothing_else(tmp_path):
     """A terminal sends it to every process; only the first has something to say."""
@@ -231,7 +229,6 @@ def test_ctrl_c_ends_the_workers_and_says_nothing_else(tmp_path):
         gone(worker)
 
 
-@pytest.mark.slow
 @needs_signals
 def test_work_that_was_killed_is_taken_up_again(tmp_path):
     """kill -9 of the process that asked for it, with nothing done yet, then again."""

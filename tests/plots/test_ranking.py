@@ -110,7 +110,6 @@ def test_of_many_items_both_ends_are_named_and_all_are_drawn():
     assert medians == pytest.approx(table["median"].tolist())
 
 
-@pytest.mark.slow
 def test_thousands_of_items_are_no_higher_a_picture():
     two, ten = (ranking_plot(results_of(table_of(k))).get_size_inches()[1] for k in (2000, 10000))
     assert two == pytest.approx(ten, rel=0.1)

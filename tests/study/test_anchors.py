@@ -206,7 +206,6 @@ def test_the_live_picture_knows_anchors_and_says_which_disagree(study):
     assert score["c"] == pytest.approx(5.0, abs=0.5)
 
 
-@pytest.mark.slow
 def test_anchors_go_with_graded_answers(study):
     """On the live page, which shows both, and in the meaning that answers are given to."""
     study = edited(study, {"grades = 0": "grades = 5"})

@@ -14,6 +14,9 @@ from numpy.random import SeedSequence
 
 from tiewise.criticism.replicates import count_circles, observed_answers, replicate
 from tiewise.data.counts import Counts
+from tiewise.designs.prior import DesignPrior
+from tiewise.designs.search.optimal import optimal_draft, variance_of
+from tiewise.designs.wish import DesignWish
 from tiewise.engines.preconditioners import hierarchical_preconditioner, plain, skewness
 from tiewise.engines.sparse import choice
 from tiewise.engines.transport import Transport
@@ -91,6 +94,14 @@ def far_slopes(some: Counts) -> list[float]:
     return [*model.log_likelihood(quality, tie), *by_quality[:, 0], *by_tie]
 
 
+def design() -> list[float]:
+    """How good the best pairs of the map are, by a search of pairs and exchanges."""
+    prior = DesignPrior.of(Network(MAP), MAP.items, spread=1.0, cuts=np.array([0.4]))
+    wish = DesignWish(items=MAP.items, judges=("p",), per_judge=7, policy="optimal")
+    draft, _ = optimal_draft(wish, prior, np.random.default_rng(8))
+    return [variance_of(draft, prior)]
+
+
 def every_fit() -> dict[str, list[float]]:
     """Last draws of every model, dense and sparse, in double and single precision."""
     out = {name: draws_of(model) for name, model in models()}
@@ -122,6 +133,7 @@ def every_fit() -> dict[str, list[float]]:
     out["circles"] = [float(number) for number in circles]
     chain = Counts.of(MAP.items, [0, 1, 2, 0], [1, 2, 3, 3], [1, 1, 0, 1], [0] * 4, [0, 0, 1, 0])
     out["semiorder"] = [float(is_semiorder(some)) for some in (counts(), judged(), chain)]
+    out["design"] = design()
     out["far"] = [*far_slopes(counts()), *far_slopes(judged())]
     return out
 

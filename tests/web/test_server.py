@@ -15,6 +15,7 @@ from scipy.stats import chisquare
 
 from support.everyday import thorough
 from support.form_browser import Reader, Visitor
+from support.simulated_judges import link_in
 from support.site import edited, free_port, running
 from tiewise.errors import InputError
 from tiewise.study.checks.check import check_study
@@ -240,6 +241,16 @@ def test_a_server_greets_answers_and_stops_when_told(study):
         server.send_signal(signal.SIGTERM)
         output = server.communicate(timeout=30)[0]
     assert f"Judges open {url}/" in output
+    assert "Traceback" not in output
+
+
+def test_a_site_of_several_studies_greets_and_stops_when_told(tmp_path):
+    with running(tmp_path / "site", command="host") as (url, server):
+        link = link_in(server)
+        assert "Sign in" in urllib.request.urlopen(link).read().decode()
+        assert link.startswith(url)
+        server.send_signal(signal.SIGTERM)
+        output = server.communicate(timeout=30)[0]
     assert "Traceback" not in output
 
 

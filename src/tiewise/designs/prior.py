@@ -69,6 +69,13 @@ class DesignPrior:
         np.fill_diagonal(out, 0.0)
         return out
 
+    def information_of(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """`information` about these pairs alone."""
+        own = np.diag(self.covariance)
+        square = own[i] + own[j] - 2 * self.covariance[i, j]
+        tells = self._tell()
+        return tells(self.mean[i] - self.mean[j], np.sqrt(square.clip(0)))
+
     def _tell(self) -> Callable[[Floats, Floats], Floats]:
         """Expected information by mean and standard deviation of a difference."""
         nodes, weight = np.polynomial.hermite_e.hermegauss(NODES)

@@ -522,7 +522,6 @@ def test_of_two_processes_one_has_the_worker_and_the_other_takes_over(study, dat
     store.close()
 
 
-@pytest.mark.slow
 def test_a_worker_whose_lease_is_gone_ends_by_itself(study, store):
     snapshots = SnapshotStore(store)
     assert snapshots.take_lease("live", "me", 600)

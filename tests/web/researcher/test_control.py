@@ -327,7 +327,6 @@ def test_a_failure_is_told_in_its_own_line(app, ada, study):
     assert not any((study.folder / "papers").glob("*"))
 
 
-@pytest.mark.slow
 def test_papers_find_a_database_elsewhere(study, postgresql, tmp_path, monkeypatch):
     (study.folder / "study.db").unlink()
     monkeypatch.setenv("TIEWISE_DATABASE_FILE", str(tmp_path / "where the site was started with"))
@@ -363,7 +362,6 @@ def test_a_making_whose_site_goes_ends_with_it(judged):
     assert report_job.report_status(store).made is None
 
 
-@pytest.mark.slow
 def test_a_making_that_was_killed_is_told_as_cut_off(judged, monkeypatch):
     started = []
     real = subprocess.Popen

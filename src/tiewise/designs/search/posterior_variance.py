@@ -108,19 +108,21 @@ def expected_variance(
     top: int = 5,
 ) -> float:  # fmt: skip
     """The expected posterior variance of a target after these comparisons; 1 before any."""
-    from scipy.linalg import solve
+    from scipy.linalg import lu_factor, lu_solve
     from scipy.sparse import coo_array, diags_array
 
-    size = len(prior.mean)
-    weight = prior.information()[first, second]
+    size, slopes = len(prior.mean), prior.target(target, top)
+    weight = prior.information_of(first, second)
     ends = (np.concatenate([first, second]), np.concatenate([second, first]))
     beside = coo_array((np.concatenate([weight, weight]), ends), shape=(size, size)).tocsr()
     laplacian = diags_array(beside.sum(axis=1)).tocsr() - beside
     # Σ − Σ(I + LΣ)⁻¹LΣ needs no inverse of Σ, which may be singular; L and Σ are symmetric.
     inner = np.asarray(laplacian @ prior.covariance, prior.covariance.dtype).T
     inner[np.diag_indices(size)] += 1
-    slopes = prior.target(target, top)
-    after = solve(
-        inner, prior.covariance @ slopes.T, overwrite_a=True, overwrite_b=True, check_finite=False
-    )
-    return float(np.vdot(slopes, after.T))
+    factor = lu_factor(inner, overwrite_a=True, check_finite=False)
+    value = 0.0
+    for begin in range(0, size, ROWS):  # Matrices of thousands of items are large.
+        rows = slopes[begin : begin + ROWS]
+        after = lu_solve(factor, prior.covariance @ rows.T, overwrite_b=True, check_finite=False)
+        value += float(np.vdot(rows, after.T))
+    return value
