@@ -55,6 +55,7 @@ class DesignPrior:
             covariance = scaled @ scaled.T
         if anchors is not None:
             mean, covariance = _given_anchors(covariance, anchors, items)
+            covariance = covariance.astype(kind, copy=False)
         return cls(mean, covariance, np.asarray(cuts, np.float64))
 
     def information(self) -> NDArray[Any]:
@@ -111,7 +112,7 @@ class DesignPrior:
         """A rank changes with a difference by the density of that difference at 0."""
         own = np.diag(self.covariance)
         sd = np.sqrt((own[:, None] + own - 2 * self.covariance).clip(1e-12))
-        gap = self.mean[:, None] - self.mean
+        gap = (self.mean[:, None] - self.mean).astype(sd.dtype)
         density = np.exp(-((gap / sd) ** 2) / 2) / sd
         np.fill_diagonal(density, 0.0)
         return np.asarray(np.diag(density.sum(axis=1)) - density)

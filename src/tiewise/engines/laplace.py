@@ -30,7 +30,7 @@ class Laplace:
     """Gaussian draws in preconditioned coordinates, each with its log importance weight.
 
     `fit` smooths the weights (Pareto), reports their k-hat and draws again in proportion to them;
-    `weighted=False` leaves the plain Gaussian, which has no skewness. `start` is the result for
+    `weighted=False` leaves the Gaussian, blind to most skewness. `start` is the result for
     similar data (`Draws.warm_start`), from which the mode takes fewer steps.
     """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple
@@ -72,7 +72,10 @@ class Metropolis:
         each = 1e-9 * model.size**2 + 2e-8 * len(model.counts.first)
         announce(self.name, model, steps * each / self.threads)
         begin = perf_counter()
-        sampler = _Sampler(plain_or_mixture(model), SteppedLikelihood(model))
+        preconditioner = plain_or_mixture(model)
+        if isinstance(preconditioner, PlainPreconditioner):
+            preconditioner = replace(preconditioner, skew=None)  # λ = B x is what it proposes
+        sampler = _Sampler(preconditioner, SteppedLikelihood(model))
         build_seconds = perf_counter() - begin
         chains = [_Chain(rng) for rng in chain_generators(seed, self.chains)]
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from tiewise.errors import InputError, InputWarning
 from tiewise.hosting.drafts import Draft, Quotas
+from tiewise.hosting.settings_file import file_lock
 from tiewise.hosting.site_folder import SiteFolder
 from tiewise.hosting.zip_files import unpack
 from tiewise.study.create import create_study
@@ -94,8 +95,9 @@ def _make(draft: Draft, site: SiteFolder, work: Path) -> str:
         words["name"] = details["name_column"]
     create_study(made, progress=_Steps(draft), **words, **sources(source))
     _begin_paused(made, os.environ.get(DATABASE_VARIABLE))
-    site.refuse_name(name)
-    made.rename(site.study(name))
+    with file_lock(site.path):
+        site.refuse_name(name)
+        made.rename(site.study(name))
     return name
 
 

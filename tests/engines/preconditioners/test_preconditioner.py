@@ -184,7 +184,8 @@ def test_higher_derivatives_are_those_of_the_likelihood():
 def test_over_normal_latent_values_qualities_keep_mean_and_slope():
     """By quadrature: the mean is m and the derivative is 1 on average, but for second order."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-    numbers = np.array([[0.7, 0.5, 0.1, 0.15, np.exp(-(0.15**2) / 2), np.expm1(0.005) / 0.1]])
+    level = np.expm1(0.005) / 0.1 / (1 + skewness.STRAIGHT)
+    numbers = np.array([[0.7, 0.5, 0.1, 0.15, np.exp(-(0.15**2) / 2), level]])
     quality, slope, bend = skewness.qualities(numbers, 0.7 + 0.5 * nodes[None])
     weights = weights / weights.sum()
     assert np.isclose(quality[0] @ weights, 0.7, atol=1e-3)
@@ -194,3 +195,23 @@ def test_over_normal_latent_values_qualities_keep_mean_and_slope():
     assert np.isclose((high - low) / 2e-6, skewness.qualities(numbers, np.array([[1.1]]))[1][0, 0])
     assert (slope > 0).all()
     assert np.isfinite(bend).all()
+
+
+@pytest.mark.parametrize("skew", [-skewness.MOST, skewness.MOST])
+@pytest.mark.parametrize("tail", [skewness.LEAST_TAIL, skewness.MOST])
+def test_every_quality_has_a_latent_value(skew, tail):
+    """However skewed the map is, it ends nowhere, and its derivatives are those of differences."""
+    level = np.expm1(skew**2 / 2) / skew / (1 + skewness.STRAIGHT)
+    numbers = np.array([[0.7, 0.5, skew, np.sqrt(tail), np.exp(-tail / 2), level]])
+    far = 0.7 + 0.5 * np.array([[-1e4, -300.0, -3.0, 0.0, 3.0]])
+    quality, slope, bend = skewness.qualities(numbers, far if skew > 0 else 1.4 - far)
+    reached = np.sign(skew) * (quality[0] - 0.7) / 0.5
+    assert reached[0] < -6
+    assert (np.diff(reached) > 0).all()
+    assert (slope > 0).all()
+    h = 1e-5
+    for u in (0.2, 0.7, 1.9):
+        near, steep, _ = (one[0] for one in skewness.qualities(numbers, np.array([[u - h, u + h]])))
+        _, slope, bend = (one[0, 0] for one in skewness.qualities(numbers, np.array([[u]])))
+        assert np.isclose((near[1] - near[0]) / (2 * h), slope, rtol=1e-7)
+        assert np.isclose(np.log(steep[1] / steep[0]) / (2 * h), bend, atol=1e-6)

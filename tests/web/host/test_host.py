@@ -303,3 +303,18 @@ def test_a_study_appears_changes_and_goes_while_the_site_runs(home):
 
 def test_health_speaks_of_all_studies(app):
     assert Visitor(app).get("/health").json() == {"well": True, "studies": 2, "studies_well": 2}
+
+
+def test_addresses_that_are_no_study_leave_nothing_behind(app):
+    """Anybody may ask for them, as often and as long as they like."""
+    visitor = Visitor(app)
+    before = len(app.state.site.studies._locks)
+    for name in ("nothing", "x" * 2000, "green%00", "..%2fgreen"):
+        assert visitor.get(f"/{name}/pair").status_code == 404
+    assert len(app.state.site.studies._locks) == before
+
+
+def test_whoever_comes_second_is_told_that_the_study_is_gone(app):
+    ada = Member(app).come_in("Ada")
+    assert "nothing was done" in ada.get("/?done=gone").text
+    assert "nothing was done" not in ada.get("/").text

@@ -107,6 +107,23 @@ def test_a_list_longer_than_the_target_is_not_broken_off(study):
         assert who.path == "/pair"
 
 
+def test_a_panel_pays_for_a_list_and_not_for_finding_none(study):
+    """The code comes at the end of a list, and not to whoever has none, on any page."""
+    panel = '\n[panel]\nidentifiers = ["PID"]\ncompletion_code = "C1-DONE"\n'
+    app = make_app(edited(study, {}, panel), study.store(), secret="k" * 40)
+    for k in range(4):
+        who = Visitor(app, address=f"198.51.100.{k}")
+        who.get(f"/?PID=person{k}")
+        who.get("/begin")
+        consent = next(t["value"] for _, t in who.page.tags if t.get("name") == "consent")
+        who.send("/begin", consent=consent)
+        assert "C1-DONE" not in who.answer.text + who.get("/thanks").text
+        who.get("/pair")
+        assert bool(shown_until_the_end(who)) == (k < 3)
+        assert ("C1-DONE" in who.answer.text) == (k < 3)
+        assert ("C1-DONE" in who.get("/thanks").text) == (k < 3)
+
+
 def test_a_pair_that_was_taken_back_comes_again_and_the_counter_counts_the_list(app, study):
     judge = Visitor(app).join()
     expected = names_of(study, "Ann")

@@ -1,8 +1,9 @@
 """Skewness and long tails of single qualities, taken out of the coordinates (docs/inference.md).
 
 With an independent prior each quality is a function of its own of a latent value that is nearer to
-normal: λ = m + s ((e^{c h} − 1)/c − k) with h = a sinh(r w)/r and w = (u − m)/s. It rises
-everywhere, and its derivative is part of the density, so that the posterior is the same.
+normal: λ = m + s (((e^{c h} − 1)/c + ε h)/(1 + ε) − k) with h = a sinh(r w)/r and w = (u − m)/s. It
+rises from −∞ to ∞ (without ε h it would end at m − s (1/c + k)), and its derivative is part of the
+density, so that the posterior is the same.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ Integers = NDArray[np.int64]
 SKEWED_SIZE = 50  # items below which there is nothing to gain that could be measured
 MOST_VARIANCE = 2.0  # of an item, in units of that with all others held, on average
 LEAST_SKEW, LEAST_TAIL, MOST = 1e-3, 1e-6, 0.5
+STRAIGHT = 0.05  # ε, the part of the map that is linear in h
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
@@ -48,12 +50,12 @@ def skew_map(
         quality, gap_sd, quadratic.tie.fixed,
     )  # fmt: skip
     sd = (quadratic.diagonal + np.exp(-2 * log_alpha)) ** -0.5
-    skew = np.clip(third * sd**3 / 3, -MOST, MOST)
+    skew = np.clip((1 + STRAIGHT) * third * sd**3 / 3, -MOST, MOST)
     # A map by c alone leaves 2.75 c² w⁴/6 behind.
     tail = np.clip(fourth * sd**4 / 4 + 2.75 * skew**2, LEAST_TAIL, MOST)
     skew = np.where(np.abs(skew) < LEAST_SKEW, np.copysign(LEAST_SKEW, skew), skew)
     # Over N(0, 1) for w, h has a derivative of 1 and the bracket a mean of about 0.
-    level = np.expm1(skew**2 / 2) / skew
+    level = np.expm1(skew**2 / 2) / skew / (1 + STRAIGHT)
     columns = quality, sd, skew, np.sqrt(tail), np.exp(-tail / 2), level
     return np.stack(columns, axis=1)
 
@@ -115,13 +117,15 @@ def qualities(skew: Floats, latent: NDArray[Any]) -> tuple[Floats, Floats, Float
         for k in range(latent.shape[1]):
             inverse = 1.0 / slope[i, k]
             odd, even = scale * (slope[i, k] - inverse) / 2, scale * (slope[i, k] + inverse) / 2
-            bend[i, k] = (c * even + root * odd / even) / sd
+            bend[i, k] = root * odd / even / sd
             slope[i, k], quality[i, k] = even, odd / root
         for k in range(latent.shape[1]):
             inside = c * quality[i, k]
             stretch = exponential(inside) if widest < math.inf else math.exp(inside)
-            slope[i, k] *= stretch
-            quality[i, k] = mean + sd * ((stretch - 1.0) / c - level)
+            curved = (stretch - 1.0) / c + STRAIGHT * quality[i, k]
+            bend[i, k] += c * slope[i, k] / (1.0 + STRAIGHT / stretch) / sd
+            slope[i, k] *= (stretch + STRAIGHT) / (1.0 + STRAIGHT)
+            quality[i, k] = mean + sd * (curved / (1.0 + STRAIGHT) - level)
     return quality, slope, bend
 
 

@@ -202,7 +202,10 @@ def _point_from(start: NetworkPoint, model: BradleyTerry, likelihood: Likelihood
     assert isinstance(model.prior, Network)
     scale = NetworkScale(
         first.log_alpha if model.fixed_variance is not None else start.scale.log_alpha,
-        first.tau if model.prior.share is not None else start.scale.tau,
+        # A share that was held at 1 is infinitely far from any that is inferred.
+        first.tau
+        if model.prior.share is not None or not np.isfinite(start.scale.tau)
+        else start.scale.tau,
     )
     point = start._replace(scale=scale, gap_sd=gap_sd)
     rough = expand_network(model, likelihood, *point)

@@ -50,6 +50,7 @@ class StudyLine(NamedTuple):
 
 MESSAGES = {
     "archived": "The study is in the archive. It can be brought back at any time.",
+    "gone": "Somebody else archived or deleted that study a moment before; nothing was done.",
     "deleted": "The study is deleted. What was kept of it is in the archive.",
 }
 

@@ -92,6 +92,8 @@ class HostedStudies:
         """The app of a study, as it stands on disk; None where there is none that can be opened."""
         if (fresh := self._fresh(name)) is not None:
             return fresh
+        if name not in self._open and not self._folder.is_study(name):
+            return None  # Any address names a study; those of none leave nothing behind.
         async with self._locks.setdefault(name, asyncio.Lock()):
             if (fresh := self._fresh(name)) is not None:  # somebody else has looked
                 return fresh

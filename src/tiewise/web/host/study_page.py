@@ -81,6 +81,8 @@ def clone(request: HostRequest) -> Response:
     try:
         database = study_database(new or "x", request.site.database_url)
         lifecycle.clone(request.site.folder, name, new, title, database)
+    except FileNotFoundError:  # archived or deleted meanwhile
+        return request.redirect("/?done=gone")
     except InputError as error:
         return page_of(request, fault=sentence(error))
     _let_in(request, new)
@@ -118,6 +120,8 @@ def reset_pilot(request: HostRequest) -> Response:
         return page_of(request, fault=WRONG_NAME)
     try:
         lifecycle.reset_pilot(one.study, one.store, by=as_researcher(request, one))
+    except FileNotFoundError:  # archived or deleted meanwhile
+        return request.redirect("/?done=gone")
     except InputError as error:
         return page_of(request, fault=sentence(error))
     return request.redirect(f"{_here(request)}?done=pilot")

@@ -212,11 +212,14 @@ def thanks_page(request: JudgeRequest) -> Response:
 def _thanks(request: JudgeRequest, progress: JudgeProgress, *, all_seen: bool = False) -> Response:
     study, store, judge = request.site.study, request.site.store, request.signed_up
     settings, target, done = study.settings, study.settings.study.target, progress.made
-    if study.design is not None:
+    if study.design is None:
+        reached, complete = done >= target, done >= target or all_seen
+    else:
         target, done = list_sizes(store, study.design, judge, study.items)[1], progress.pairs
-        all_seen = all_seen or 0 < target <= done
-    reached = done >= target
-    panel = settings.panel if settings.panel.identifiers and (reached or all_seen) else None
+        # Whoever has no list yet, or found none left, has made nothing that is paid for.
+        reached = 0 < target <= done
+        all_seen, complete = all_seen or reached, reached or (all_seen and done > 0)
+    panel = settings.panel if settings.panel.identifiers and complete else None
     if panel is not None and not PanelStore(store).is_from_panel(judge):
         panel = None
     return request.show(

@@ -100,7 +100,9 @@ def save_why(request: JudgeRequest) -> Response:
         return _why(request, history, explanations)
     if not missing:
         CommentStore(request.site.store).add_each(request.signed_up, int(offer), explanations)
-    reached = history.progress.made == request.site.study.settings.study.target
+    study = request.site.study
+    # Where there is a design the list ends, not the target.
+    reached = study.design is None and history.progress.made == study.settings.study.target
     return request.go_on("/thanks" if reached and not missing else "/pair")
 
 

@@ -117,8 +117,8 @@ def _neighbours(
 
 
 def _comments(request: ResearcherRequest, item: Item) -> dict[str, Any]:
-    """The latest comments on pairs of the item, and how many there are."""
-    if not request.whole_study.settings.reasons.asked:
+    """The latest comments on pairs of the item, and how many there are; none for viewers."""
+    if not request.may_change or not request.whole_study.settings.reasons.asked:
         return {"comments": [], "commented": 0, "names": {}}
     every = list(CommentStore(request.site.store).all(
         item=item.id, question=request.site.study.question_id
