@@ -45,7 +45,10 @@ audit: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/mypy
 
+# In a fresh checkout one process compiles the tests, beside mypy, and not each of four.
 everyday: $(VENV)/.ready tools
+	@ls tests/__pycache__/test_*.pyc >/dev/null 2>&1 || \
+	  $(KEEP_BYTECODE) $(BIN)/pytest -q --collect-only -m "not slow" >/dev/null 2>&1 || true
 	$(ONE_BLAS_THREAD) $(KEEP_BYTECODE) $(BIN)/pytest -q -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder \
 	  -m "not slow"
 

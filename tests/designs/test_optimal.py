@@ -116,6 +116,7 @@ def test_on_eight_items_the_optimum_equals_brute_force(prior, target, top):
     assert optimum(prior, 7, target, top) == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_on_eight_items_all_pairs_but_two_are_chosen_as_brute_force_does():
     """Of all 378 sets of 26 pairs."""
     best = best_by_brute_force(path_prior(), 26, "differences", 3)

@@ -110,6 +110,7 @@ def test_only_differences_matter(study, shift):
     assert one == pytest.approx(other, rel=1e-10, abs=1e-10)
 
 
+@pytest.mark.slow
 @given(studies())
 @settings(max_examples=40, deadline=None)
 def test_chains_do_not_touch_each_other(study):
