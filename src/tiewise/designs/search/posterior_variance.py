@@ -112,7 +112,7 @@ def expected_variance(
     from scipy.sparse import coo_array, diags_array
 
     size, slopes = len(prior.mean), prior.target(target, top)
-    weight = prior.information_of(first, second)
+    weight = prior.information_of(first, second).astype(prior.covariance.dtype)
     ends = (np.concatenate([first, second]), np.concatenate([second, first]))
     beside = coo_array((np.concatenate([weight, weight]), ends), shape=(size, size)).tocsr()
     laplacian = diags_array(beside.sum(axis=1)).tocsr() - beside
