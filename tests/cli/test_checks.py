@@ -292,7 +292,6 @@ def test_models_are_tried_and_one_is_recommended_with_its_command(tried, place, 
     assert fitted.exit_code == 0, fitted.output
 
 
-@pytest.mark.slow
 def test_tables_of_models_are_not_overwritten_unasked(tried, place):
     out, _ = tried
     again = run("models", place / "judgements.csv", "--out", out)

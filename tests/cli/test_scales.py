@@ -93,7 +93,6 @@ def test_every_page_tells_the_same_scores(furniture):
     assert "by='language'" in python_call(results)
 
 
-@pytest.mark.slow
 def test_anchored_results_say_where_anchors_stand(furniture, tmp_path):
     """Scores near the anchors' values, the check in a table, and a command that repeats it."""
     out = tmp_path / "out"
@@ -133,7 +132,6 @@ def test_anchors_in_other_units_say_what_a_logit_is(furniture, tmp_path):
     assert "--anchors anchors.csv --anchor-slope learned" in fit_command(results)
 
 
-@pytest.mark.slow
 def test_a_linked_study_knows_more_than_its_own_answers(furniture, tmp_path):
     """Intervals are narrower than without the link."""
     fitted = {}
