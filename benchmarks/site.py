@@ -67,6 +67,8 @@ class Case:
 
 
 KINDS = ("sqlite", "postgresql")
+AT_REST, LONGEST_START = 8, 240
+"""Seconds without work after which a site is ready for a crowd; how many to wait for them."""
 READ_ITEMS, ESSAY_WORDS, SCAN_PAGES = 24, 800, 4
 
 
@@ -284,12 +286,22 @@ def site(folder: Path, database: str | None) -> Iterator[tuple[subprocess.Popen[
                 if there.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.1)
-        # A site that was just started draws its areas ahead for some seconds.
-        time.sleep(12)
+        _until_at_rest(server.pid, folder)
         yield server, port
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(30)
+
+
+def _until_at_rest(pid: int, folder: Path) -> None:
+    """Wait while a site that was just started draws its areas ahead and fits for the first time."""
+    quiet = 0
+    for _ in range(LONGEST_START):
+        before = cpu_seconds(pid) + live_cpu_seconds(folder)
+        time.sleep(1)
+        quiet = quiet + 1 if cpu_seconds(pid) + live_cpu_seconds(folder) - before < 0.1 else 0
+        if quiet >= AT_REST:
+            return
 
 
 def cpu_seconds(pid: int) -> float:

@@ -102,20 +102,23 @@ def place_labels(
     """
     waiting = sorted(candidates, key=lambda one: (-one.importance, one.text, one.x, one.y))
     ems = [_box_in_ems(one) for one in waiting]
-    placed: list[int] = []
+    placed: dict[int, None] = {}
     labels: list[MapLabel] = []
+    boxes: NDArray[np.float64] = np.empty((len(waiting) + 1, 4))
     for level, size in enumerate(sizes):
-        boxes = [_box(waiting[k], ems[k], size) for k in placed]
-        boxes.append((frame[2] - corner * size, frame[3] - corner * size, *frame[2:]))
+        boxes[0] = frame[2] - corner * size, frame[3] - corner * size, *frame[2:]
+        for number, k in enumerate(placed, 1):
+            boxes[number] = _box(waiting[k], ems[k], size)
         for k, one in enumerate(waiting):
             if most is not None and len(placed) >= most[level]:
                 break
             if k in placed or (ems[k][2] - ems[k][0]) * size > OVERHANG * one.room:
                 continue
             box = _box(one, ems[k], size)
-            if _is_inside(box, frame) and not _overlaps(box, boxes, GAP * size):
-                placed.append(k)
-                boxes.append(box)
+            taken = boxes[: len(placed) + 1]
+            if _is_inside(box, frame) and not _overlaps(box, taken, GAP * size):
+                boxes[len(taken)] = box
+                placed[k] = None
                 labels.append(_label(one, level))
     return labels
 
@@ -155,10 +158,7 @@ def _is_inside(box: Box, frame: Box) -> bool:
     )  # fmt: skip
 
 
-def _overlaps(box: Box, others: Sequence[Box], gap: float) -> bool:
-    if not others:
-        return False
-    boxes: NDArray[np.float64] = np.array(others)
+def _overlaps(box: Box, boxes: NDArray[np.float64], gap: float) -> bool:
     apart = (
         (boxes[:, 0] > box[2] + gap) | (boxes[:, 2] < box[0] - gap)
         | (boxes[:, 1] > box[3] + gap / 3) | (boxes[:, 3] < box[1] - gap / 3)

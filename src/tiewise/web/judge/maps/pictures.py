@@ -65,9 +65,11 @@ def overview_picture(
     paths, strokes = light_features(features), Strokes(*(width / GRID for width in MAP_STROKES))
     for tolerance in tolerances(1.2):
         simple = simplify(simple, tolerance)
-        inner = tolerance < LONGEST / 40
         coarse = np.asarray(rescale(simple, (0.0, 0.0), (1 / GRID, 1 / GRID)), object)
-        asset = _picture(coarse, groups, frame, paths, strokes, inner=inner)
+        borders = border_path(coarse) if tolerance < LONGEST / 40 else ""
+        if _packed(borders) > LARGEST_MAP:  # by themselves: the rest need not be drawn
+            continue
+        asset = _picture(coarse, groups, frame, paths, strokes, borders)
         if len(asset.packed) <= LARGEST_MAP or tolerance > LONGEST:
             break
     return simple, asset
@@ -78,10 +80,14 @@ def light_features(features: MapFeatures | None) -> tuple[str, str, str]:
     kept = features.only(("water", "road")) if features is not None else None
     for tolerance in tolerances(0.5):
         paths = feature_paths(kept, tolerance)
-        if len(Asset("".join(paths).encode(), "").packed) <= LARGEST_FEATURES:
+        if _packed("".join(paths)) <= LARGEST_FEATURES:
             break
         kept = kept.most_important(0.8) if kept is not None else None
     return paths
+
+
+def _packed(text: str) -> int:
+    return len(Asset(text.encode(), "").packed)
 
 
 def centre_picture(
@@ -90,15 +96,15 @@ def centre_picture(
     """A square part of the map, whose shapes are in its own units."""
     size = int(np.ceil(side))
     strokes = Strokes(*(width * 0.8 for width in MAP_STROKES))
-    paths = feature_paths(features, 1.5)
-    return _picture(simplify(shapes, 1.2), groups, (0, 0, size, size), paths, strokes, inner=True)
+    paths, simple = feature_paths(features, 1.5), simplify(shapes, 1.2)
+    return _picture(simple, groups, (0, 0, size, size), paths, strokes, border_path(simple))
 
 
 def _picture(
     shapes: Shapes, groups: Sequence[str], frame: Sequence[float], features: tuple[str, str, str],
-    strokes: Strokes, *, inner: bool,
+    strokes: Strokes, borders: str,
 ) -> Asset:  # fmt: skip
-    """Land, water, roads, borders of areas (unless they are too many), and outlines of groups."""
+    """Land, water, roads, borders of areas, and outlines of groups."""
     merged = merge_groups(shapes, groups)
     whole = [merged[name] for name in sorted(merged)]
     land = merge(shapes)
@@ -106,7 +112,7 @@ def _picture(
     layers = [
         _fill(fill_path(land), LAND), _fill(lakes, WATER), _line(rivers, WATER, strokes.river),
         _line(roads, ROAD, strokes.road),
-        _line(border_path(shapes) if inner else "", BORDER, strokes.border),
+        _line(borders, BORDER, strokes.border),
         _line(border_path(whole or [land]), OUTLINE, strokes.outline),
     ]  # fmt: skip
     return _svg(frame, layers)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from time import perf_counter, sleep
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,9 @@ from tiewise.web.judge.maps.pictures import (
     with_labels,
 )
 from tiewise.web.judge.maps.windows import CARD, AreaWindow, EnlargedArea, WindowSize
+
+if TYPE_CHECKING:
+    from shapely import STRtree
 
 LETTER_RADIUS = 80.0  # of the letters on the map
 INSET_RADIUS = 74.0  # and in the inset
@@ -284,8 +288,7 @@ class StudyMaps:
         def labels_in(language: str) -> Sequence[MapLabel]:
             key = (item, size.ratio, language)
             if key not in self._labels:
-                labels = self._window(item, size).labels(self.names, language)
-                self._labels[key] = tuple(labels)
+                self._draw_labels(self._window(item, size), key)
             return self._labels[key]
 
         return ShownArea(paths, labels_in)
@@ -300,17 +303,35 @@ class StudyMaps:
 
     def _window(self, item: str, size: WindowSize) -> AreaWindow:
         return AreaWindow.around(
-            self.numbers[item], size, tuple(self.numbers), self.groups, self.shapes, self.features
-        )
+            self.numbers[item], size, tuple(self.numbers), self.groups, self.shapes, self._tree,
+            self.features,
+        )  # fmt: skip
+
+    @cached_property
+    def _tree(self) -> STRtree:
+        import shapely
+
+        return shapely.STRtree(self.shapes)
+
+    def _draw_labels(self, window: AreaWindow, key: tuple[str, float, str]) -> None:
+        self._labels[key] = tuple(window.labels(self.names, key[-1]))
 
     def draw_all(self, language: str) -> None:
-        """Draw everything before it is asked for: an area takes some milliseconds."""
-        for item in self.numbers:
-            shown = self.shown(item)
-            assert shown is not None
-            shown.labels(language)
+        """Draw everything before it is asked for.
+
+        An area takes some milliseconds, and is followed by a rest as long: the first judges and the
+        live worker have something to do meanwhile.
+        """
         self._map_labels(language)
         self.detail(language)
+        for item in self.numbers:
+            begun = perf_counter()
+            window, key = self._window(item, CARD), (item, CARD.ratio, language)
+            if (item, CARD) not in self._enlarged:
+                self._enlarged[item, CARD] = window.paths()
+            if key not in self._labels:
+                self._draw_labels(window, key)
+            sleep(perf_counter() - begun)
 
 
 def _map_sizes(*, stretched: bool) -> list[float]:

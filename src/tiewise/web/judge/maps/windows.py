@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from tiewise.web.judge.maps.labels import (
     candidates,
     letter_sizes,
 )
+
+if TYPE_CHECKING:
+    from shapely import STRtree
 
 WINDOW = 400.0  # units of an enlarged area
 BEYOND = 0.05  # of a window that is drawn around it, so that the edges of cut shapes are not seen
@@ -79,9 +82,9 @@ class AreaWindow:
     @classmethod
     def around(
         cls, number: int, size: WindowSize, items: Sequence[str], groups: Sequence[str],
-        shapes: Shapes, features: MapFeatures | None,
+        shapes: Shapes, tree: STRtree, features: MapFeatures | None,
     ) -> AreaWindow:  # fmt: skip
-        """The window around the area of this number."""
+        """The window around the area of this number; the tree is that of all shapes."""
         import shapely
 
         west, north, east, south = shapely.bounds(shapes[number])
@@ -92,7 +95,7 @@ class AreaWindow:
             corner[0] - beside, corner[1] - above,
             corner[0] + side + beside, corner[1] + side + above,
         )  # fmt: skip
-        near, scale = _near(shapes, number, frame, size.neighbours), (WINDOW / side, WINDOW / side)
+        near, scale = _near(tree, number, frame, size.neighbours), (WINDOW / side, WINDOW / side)
         cut = rescale(shapely.intersection(shapes[near], frame), corner, scale)
         if features is not None:
             features = features.cut(frame).projected(corner, scale)
@@ -112,13 +115,15 @@ class AreaWindow:
 
         simple = simplify(self.shapes, tolerance)
         visible = ~shapely.is_empty(simple)
-        merged = merge_groups(simple[visible], np.array(self.groups)[visible].tolist())
-        outlines = border_path([merged[name] for name in sorted(merged)])
+        outlines = ""
+        if len(set(self.groups)) > 1:
+            merged = merge_groups(simple[visible], np.array(self.groups)[visible].tolist())
+            outlines = border_path([merged[name] for name in sorted(merged)])
         land = fill_path(merge(simple[visible]))
         neighbours = border_path(simple[1:][visible[1:]])
         return EnlargedArea(
-            int(WINDOW), fill_path(simple[0]), land, neighbours,
-            outlines if len(set(self.groups)) > 1 else "", *feature_paths(self.features, tolerance),
+            int(WINDOW), fill_path(simple[0]), land, neighbours, outlines,
+            *feature_paths(self.features, tolerance),
         )  # fmt: skip
 
     def labels(self, names: MapNames, language: str) -> list[MapLabel]:
@@ -150,13 +155,11 @@ def feature_paths(
     return filled, line_path(rivers, decimals), line_path(roads, decimals)
 
 
-def _near(shapes: Shapes, number: int, frame: Any, most: int) -> list[int]:
+def _near(tree: STRtree, number: int, frame: Any, most: int) -> list[int]:
     """The area itself, then its neighbours, of which the largest are enough."""
-    import shapely
-
-    inside = np.flatnonzero(shapely.intersects(shapes, frame))
+    inside = np.sort(tree.query(frame, "intersects"))
     others = [int(k) for k in inside if k != number]
-    others.sort(key=lambda k: -float(shapely.area(shapes[k])))
+    others.sort(key=lambda k: -float(tree.geometries[k].area))
     return [number, *others[:most]]
 
 
