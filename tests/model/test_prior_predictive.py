@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 
 
 @pytest.fixture
