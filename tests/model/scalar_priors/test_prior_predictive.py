@@ -13,7 +13,7 @@ from tiewise.model.scalar_priors.fixed import Fixed
 
 @pytest.fixture
 def simulation(monkeypatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3]))
     from benchmarks import prior_predictive
 
     return prior_predictive
