@@ -20,7 +20,7 @@ from typing import Any
 
 from tiewise.errors import InputError, InputWarning
 from tiewise.hosting.drafts import Draft, Quotas
-from tiewise.hosting.settings_file import file_lock
+from tiewise.hosting.locks import file_lock
 from tiewise.hosting.site_folder import SiteFolder
 from tiewise.hosting.zip_files import unpack
 from tiewise.study.create import create_study

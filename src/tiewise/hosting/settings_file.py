@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import tomlkit
 
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import write_whole
+from tiewise.hosting.locks import file_lock
 from tiewise.study.asking.meaning import has_answers, proposed_meaning
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
@@ -136,16 +135,3 @@ def changed_meaning(study: Path, store: JudgeStore, settings: Settings) -> list[
         f"{key}: judges may be answering now; pause the study first"
         for key in {**before, **then} if before.get(key) != then.get(key)
     ]  # fmt: skip
-
-
-@contextmanager
-def file_lock(study: Path) -> Iterator[None]:
-    """A lock under which nobody else changes files of this study."""
-    import fcntl
-
-    file = os.open(study, os.O_RDONLY)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)

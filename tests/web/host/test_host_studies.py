@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 import tomllib
 import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from support.form_browser import Visitor
 from support.host_site import Member, opened, small_study
+from tiewise.errors import InputError
+from tiewise.hosting import lifecycle
+from tiewise.hosting.site_folder import SiteFolder
 from tiewise.study.checks.check import check_study
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
@@ -262,6 +268,48 @@ def test_a_copy_has_no_judges_and_no_answers(ada, app, home):
     assert ada.answer.status_code == 422
 
 
+DESIGN = "judge,left,right\nAnn,x,y\nAnn,z,x\nBo,y,z\nBo,x,y\n"
+
+
+def with_all_parts(home: Path) -> dict[str, bytes]:
+    """Gives the study a design, wording of its own and a picture; their files, by path."""
+    folder = home / "green"
+    for path, text in {
+        "design.csv": DESIGN, "words/de.toml": 'name = "Deutsch"\n', "images/a.svg": "<svg/>",
+    }.items():  # fmt: skip
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in ("secret", "study.toml", ".busy")
+        and not path.name.startswith("study.db")
+    }  # fmt: skip
+
+
+def test_a_copy_has_every_file_of_the_study(ada, home):
+    parts = with_all_parts(home)
+    ada.get(AT)
+    ada.send(f"{AT}/clone", name="second", title="The second")
+    copied = {path: (home / "second" / path).read_bytes() for path in parts}
+    assert copied == parts
+    assert {"design.csv", "words/de.toml", "images/a.svg", "items.csv"} <= set(parts)
+    codes = [Study.open(home / name).design.codes for name in ("green", "second")]
+    assert codes[0] == codes[1]
+    assert len(codes[0]) == 2
+
+
+def test_what_is_kept_of_a_deleted_study_has_its_design_and_words(ada, app, home):
+    with_all_parts(home)
+    kept = lifecycle.keep_export(Study.open(home / "green"), store(home), home / ".exports")
+    with zipfile.ZipFile(kept) as archive:
+        assert archive.read("study/design.csv").decode() == DESIGN
+        assert archive.read("study/words/de.toml") == b'name = "Deutsch"\n'
+        exported = archive.read("design.csv").decode().splitlines()
+    codes = Study.open(home / "green").design.codes
+    assert exported[:2] == ["judge,code,position,kind,left,right", f"Ann,{codes['Ann']},1,new,x,y"]
+
+
 def test_an_archived_study_comes_back_with_its_answers(ada, app, home):
     judged(app, home)
     set_phase(ada, "open")
@@ -300,6 +348,65 @@ def test_only_a_closed_study_is_deleted(ada, home):
     ada.send(f"{AT}/delete", confirm="green")
     assert "not closed" in ada.answer.text
     assert (home / "green").exists()
+
+
+@pytest.fixture
+def being_deleted(app, home, monkeypatch) -> Iterator[Callable[[], None]]:
+    """The study is being deleted, and its export takes long; ends that."""
+    begun, goes_on = Event(), Event()
+    make = lifecycle.keep_export
+
+    def slow(*args: Any) -> Path:
+        begun.set()
+        assert goes_on.wait(60)
+        return make(*args)
+
+    monkeypatch.setattr(lifecycle, "keep_export", slow)
+    small_study(home, "blue")
+    opened_store = store(home)
+    ResearcherStore(opened_store).set_phase(Phase.CLOSED)
+    with ThreadPoolExecutor(1) as pool:
+        deleted = pool.submit(lifecycle.delete, SiteFolder(home), "green", opened_store)
+        assert begun.wait(60)
+
+        def end() -> None:
+            goes_on.set()
+            deleted.result()
+
+        yield end
+        goes_on.set()
+
+
+def test_a_deletion_holds_up_no_other_study(being_deleted, ada, app, home):
+    """Nor does anybody wait who changes something of the study that is being deleted."""
+    fresh(app)
+    there = "/site/studies/blue"
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.title": "Other"})
+    assert (ada.answer.status_code, "try again in a minute" in ada.answer.text) == (422, True)
+    for path, fields in {"delete": {"confirm": "green"}, "archive": {}}.items():
+        ada.get(AT)
+        ada.send(f"{AT}/{path}", **fields)
+        assert "Try again in a minute" in ada.answer.text
+    ada.get(f"{there}/settings")
+    ada.send(f"{there}/settings", **{"study.title": "Blue it is"})
+    assert Study.open(home / "blue").settings.study.title == "Blue it is"
+    ada.get(there)
+    ada.send(f"{there}/clone", name="third", title="Third")
+    ada.get(there)
+    ada.send(f"{there}/phase", "closed")
+    ada.send(f"{there}/archive")
+    assert SiteFolder(home).studies() == ["green", "third"]
+    being_deleted()
+    assert SiteFolder(home).studies() == ["third"]
+
+
+def test_a_study_that_is_opened_while_it_is_deleted_stays(being_deleted, home):
+    ResearcherStore(store(home)).set_phase(Phase.OPEN)
+    with pytest.raises(InputError, match="not closed"):
+        being_deleted()
+    assert (home / "green").exists()
+    assert list((home / ".exports").glob("*.zip")) == []
 
 
 def test_a_pilot_is_set_apart_and_not_lost(ada, app, home):
