@@ -18,10 +18,10 @@ from tiewise.hosting.drafts import write_whole
 from tiewise.hosting.locks import file_lock
 from tiewise.hosting.settings_file import with_values
 from tiewise.hosting.site_folder import SiteFolder
+from tiewise.study.access.folder_files import FILES, PARTS
 from tiewise.study.audit_log import log_action
 from tiewise.study.connection import now
 from tiewise.study.export import export
-from tiewise.study.folder_files import FILES, PARTS
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.retention.erase import TABLES

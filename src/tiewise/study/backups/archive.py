@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from tiewise.errors import InputError
-from tiewise.study.folder_files import FILES, FOLDERS
+from tiewise.study.access.folder_files import FILES, FOLDERS
 
 FORMAT = 1
 ABOUT, DIGESTS = "about.json", "SHA256SUMS"

@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from time import monotonic
 
 from tiewise.hosting.site_folder import SiteFolder
-from tiewise.study.folder_files import PARTS
+from tiewise.study.access.folder_files import PARTS
 from tiewise.web.researcher.report_job import ADDRESS_FILE_VARIABLE, DATABASE_VARIABLE
 
 RENEW_SECONDS = 600.0

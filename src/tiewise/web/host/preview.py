@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import write_whole
 from tiewise.hosting.locks import file_lock
-from tiewise.study.folder_files import PARTS
+from tiewise.study.access.folder_files import PARTS
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study

@@ -18,7 +18,7 @@ from tiewise.errors import InputError
 from tiewise.hosting.drafts import remove_abandoned
 from tiewise.hosting.lifecycle import PILOTS, remove_leftovers
 from tiewise.hosting.site_folder import SiteFolder
-from tiewise.study.folder_files import PARTS
+from tiewise.study.access.folder_files import PARTS
 from tiewise.web.serving.memory import in_own_thread
 
 log = logging.getLogger("tiewise")
