@@ -10,7 +10,8 @@ from pathlib import Path
 from tiewise.data.spreadsheet_cells import defuse, restore
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import write_whole
-from tiewise.hosting.settings_file import ChangedMeanwhile, file_lock, read_text, version_of
+from tiewise.hosting.locks import file_lock
+from tiewise.hosting.settings_file import ChangedMeanwhile, read_text, version_of
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import ID_COLUMNS, MIN_ITEMS, NOT_SHOWN, Study

@@ -7,15 +7,18 @@ import shutil
 import sqlite3
 import tempfile
 import zipfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import func, select, text
 
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import write_whole
-from tiewise.hosting.settings_file import file_lock, with_values
+from tiewise.hosting.locks import file_lock
+from tiewise.hosting.settings_file import with_values
 from tiewise.hosting.site_folder import SiteFolder
+from tiewise.study.access.folder_files import FILES, PARTS
 from tiewise.study.audit_log import log_action
 from tiewise.study.connection import now
 from tiewise.study.export import export
@@ -26,11 +29,9 @@ from tiewise.study.schema import current_values, judgements, judges, meanings
 from tiewise.study.schema import metadata as study_tables
 from tiewise.study.study import Study
 from tiewise.study.values import Phase, Researcher
+from tiewise.study.words.languages import FOLDER as WORDS
 
-CLONED = ("study.toml", "items.csv", "areas.gpkg", "layers.gpkg", "images", "media", "words")
-"""What another study is begun from: all but judges, answers, results and keys."""
 PILOTS = "pilots"
-KEPT_FILES = ("study.toml", "items.csv")
 
 
 class StudyAway(InputError):
@@ -44,7 +45,7 @@ def clone(site: SiteFolder, name: str, new: str, title: str, database: str | Non
     try:
         made = work / new
         made.mkdir()
-        for part in CLONED:
+        for part in PARTS:
             source = site.study(name) / part
             if source.is_dir():
                 shutil.copytree(source, made / part)
@@ -66,8 +67,7 @@ def clone(site: SiteFolder, name: str, new: str, title: str, database: str | Non
 
 def archive(site: SiteFolder, name: str, store: ResearcherStore) -> None:
     """Take a study that is not open off the site; it can be brought back."""
-    with file_lock(site.path):
-        _refuse_gone(site, name)
+    with _study_lock(site, name), file_lock(site.path):
         if store.phase() == Phase.OPEN:
             raise InputError("the study is open; pause or close it first")
         if (site.archive / name).exists():
@@ -87,14 +87,18 @@ def bring_back(site: SiteFolder, name: str) -> None:
 
 def delete(site: SiteFolder, name: str, store: JudgeStore) -> Path:
     """Delete a closed study with its judges and answers; its export, which is made first."""
-    with file_lock(site.path):
-        _refuse_gone(site, name)
-        if ResearcherStore(store).phase() != Phase.CLOSED:
-            raise InputError("the study is not closed; close it first, so that no answer is lost")
+    with _study_lock(site, name, long=True):
+        _refuse_unless_closed(store)
         folder = site.study(name)
         kept = keep_export(Study.open(folder), store, site.exports)
         gone = site.exports / f".deleted-{secrets.token_hex(6)}"
-        folder.rename(gone)
+        try:
+            _refuse_unless_closed(store)  # nor opened while the export was made
+        except InputError:
+            kept.unlink()
+            raise
+        with file_lock(site.path):
+            folder.rename(gone)
     if store.engine.dialect.name != "sqlite":
         _drop_tables(store)
     store.close()
@@ -102,10 +106,20 @@ def delete(site: SiteFolder, name: str, store: JudgeStore) -> Path:
     return kept
 
 
-def _refuse_gone(site: SiteFolder, name: str) -> None:
-    """Refuse what somebody else has just archived or deleted."""
-    if not site.is_study(name):
-        raise StudyAway(f"there is no study {name!r} any more; somebody else has put it away")
+def _refuse_unless_closed(store: JudgeStore) -> None:
+    if ResearcherStore(store).phase() != Phase.CLOSED:
+        raise InputError("the study is not closed; close it first, so that no answer is lost")
+
+
+@contextmanager
+def _study_lock(site: SiteFolder, name: str, *, long: bool = False) -> Iterator[None]:
+    """The lock of one study, which others of the site do not wait for; refused where it is gone."""
+    with ExitStack() as stack:
+        with suppress(FileNotFoundError):
+            stack.enter_context(file_lock(site.study(name), long=long))
+        if not site.is_study(name):
+            raise StudyAway(f"there is no study {name!r} any more; somebody else has put it away")
+        yield
 
 
 def remove_leftovers(site: SiteFolder) -> None:
@@ -120,7 +134,7 @@ def exports(site: SiteFolder) -> list[Path]:
 
 
 def keep_export(study: Study, store: JudgeStore, folder: Path) -> Path:
-    """A zip file of all tables of a study, with its settings and items."""
+    """A zip file of all tables of a study, with its settings, items, map, design and own words."""
     moment = now().strftime("%Y-%m-%dT%H%M%SZ")
     path = folder / f"{study.folder.resolve().name}-{moment}-{secrets.token_hex(2)}.zip"
     with tempfile.TemporaryDirectory(dir=folder, prefix=".clone-") as place:
@@ -129,11 +143,18 @@ def keep_export(study: Study, store: JudgeStore, folder: Path) -> Path:
         with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive_file:
             for file in files:
                 archive_file.write(file, file.name)
-            for name in KEPT_FILES:
-                archive_file.write(study.folder / name, f"study/{name}")
+            for name, file in _kept_files(study.folder):
+                archive_file.write(file, f"study/{name}")
         beside.chmod(0o600)
         beside.replace(path)
     return path
+
+
+def _kept_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """What an export holds of the folder of a study: all but pictures, texts and recordings."""
+    for path in (*(folder / name for name in FILES), *sorted((folder / WORDS).glob("*.toml"))):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix(), path
 
 
 def reset_pilot(study: Study, store: JudgeStore, *, by: Researcher | None = None) -> int:
@@ -144,7 +165,7 @@ def reset_pilot(study: Study, store: JudgeStore, *, by: Researcher | None = None
     """
     if ResearcherStore(store).phase() == Phase.OPEN:
         raise InputError("the study is open; pause it first, so that no answer is lost")
-    with file_lock(study.folder):
+    with file_lock(study.folder, long=True):
         return _set_apart(study, store, by)
 
 

@@ -20,13 +20,13 @@ from typing import Any
 
 from tiewise.errors import InputError, InputWarning
 from tiewise.hosting.drafts import Draft, Quotas
-from tiewise.hosting.settings_file import file_lock
+from tiewise.hosting.locks import file_lock
 from tiewise.hosting.site_folder import SiteFolder
 from tiewise.hosting.zip_files import unpack
 from tiewise.study.create import create_study
 from tiewise.study.media.faults import FaultyFiles
 from tiewise.study.researcher_store import ResearcherStore
-from tiewise.study.study import Study
+from tiewise.study.study import DESIGN, Study
 from tiewise.study.values import Phase
 
 DATABASE_VARIABLE, MEGABYTES_VARIABLE = "TIEWISE_DATABASE", "TIEWISE_STUDY_MEGABYTES"
@@ -130,8 +130,11 @@ def _gather(draft: Draft, source: Path) -> None:
 
 
 def sources(folder: Path) -> dict[str, Any]:
-    """What `create_study` makes the study of: a map, a table, or a folder of files."""
+    """What `create_study` makes the study of: a map, a table, or a folder; perhaps a design."""
     folder = _innermost(folder)
+    if (folder / DESIGN).is_file():
+        design = (folder / DESIGN).rename(folder.parent / f"{folder.name}-{DESIGN}")
+        return sources(folder) | {"design": design}
     files = [path for path in folder.iterdir() if path.is_file()]
     if not any(folder.iterdir()):
         raise InputError("there are no files yet; choose a map, a table, or the files to compare")

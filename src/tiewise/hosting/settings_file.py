@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import tomlkit
+from tomlkit.items import AoT, InlineTable
 
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import write_whole
+from tiewise.hosting.locks import file_lock
 from tiewise.study.asking.meaning import has_answers, proposed_meaning
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
@@ -53,26 +53,82 @@ def read_text(folder: Path, name: str = FILE) -> str:
 
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
-    """The file with other values of keys such as `study.title`; None takes one out."""
+    """The file with other values of keys such as `study.title`; None takes one out.
+
+    `anchors.2.value` is of the second entry of a list; one beyond its end is added.
+    """
     document = tomlkit.parse(text)
+    added: dict[str, Any] = {}
+    removed = sorted((key for key in values if _is_entry(key) and values[key] is None), key=_number)
     for key, value in values.items():
+        if key in removed:
+            continue
         *tables, name = key.split(".")
-        place: Any = document
-        for table in tables:
-            if table not in place:
-                place[table] = tomlkit.table()
-            place = place[table]
+        place = _place(document, tables, added)
         if value is None:
             place.pop(name, None)
         else:
             place[name] = _item(value)
+    for key in reversed(removed):
+        *tables, name = key.split(".")
+        _remove_entry(document, tables, int(name) - 1)
     return tomlkit.dumps(document)
 
 
+def _is_entry(key: str) -> bool:
+    return key.rpartition(".")[2].isdecimal()
+
+
+def _number(key: str) -> int:
+    return int(key.rpartition(".")[2])
+
+
+def _place(document: Any, tables: Sequence[str], added: dict[str, Any]) -> Any:
+    """The table at a path, made where it is not there; `added` are entries made before."""
+    place = document
+    for k, name in enumerate(tables):
+        path = ".".join(tables[: k + 1])
+        listed = k + 1 < len(tables) and tables[k + 1].isdecimal()
+        if path in added:
+            place = added[path]
+        elif name.isdecimal() and int(name) <= len(place):
+            place = place[int(name) - 1]
+        elif name.isdecimal():
+            place.append(tomlkit.table() if isinstance(place, AoT) else tomlkit.inline_table())
+            place = added[path] = place[-1]
+        else:
+            if name not in place:
+                if listed and place is document:
+                    document.add(tomlkit.nl())
+                place[name] = _new_table(place, listed=listed, above=path == "translations")
+            place = place[name]
+    return place
+
+
+def _new_table(place: Any, *, listed: bool, above: bool) -> Any:
+    if listed:
+        return tomlkit.aot()
+    return tomlkit.inline_table() if isinstance(place, InlineTable) else tomlkit.table(above)
+
+
+def _remove_entry(document: Any, tables: Sequence[str], index: int) -> None:
+    *above, name = tables
+    place = document
+    for table in above:
+        place = place[table]
+    del place[name][index]
+    if not len(place[name]):
+        del place[name]
+
+
 def _item(value: Any) -> Any:
-    """A value as a person would write it: long texts over several lines."""
+    """A value as a person would write it: long texts over several lines, small tables in one."""
     if isinstance(value, str) and "\n" in value:
         return tomlkit.string(value, multiline=True)
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update(value)
+        return table
     return tomlkit.item(value)
 
 
@@ -136,16 +192,3 @@ def changed_meaning(study: Path, store: JudgeStore, settings: Settings) -> list[
         f"{key}: judges may be answering now; pause the study first"
         for key in {**before, **then} if before.get(key) != then.get(key)
     ]  # fmt: skip
-
-
-@contextmanager
-def file_lock(study: Path) -> Iterator[None]:
-    """A lock under which nobody else changes files of this study."""
-    import fcntl
-
-    file = os.open(study, os.O_RDONLY)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)

@@ -16,6 +16,7 @@ from tiewise.data.comparisons import GRADE, Comparisons, read_comparisons
 from tiewise.data.files import write_rows
 from tiewise.data.frames import QUESTION, open_source, question_ids
 from tiewise.data.spreadsheet_cells import defuse_free_text
+from tiewise.designs.pair_lists import COLUMNS as LIST_COLUMNS
 from tiewise.errors import InputError, InputWarning
 from tiewise.folders import begins_with, refuse_study
 from tiewise.study.asking.comment_store import CommentStore
@@ -23,7 +24,7 @@ from tiewise.study.inviting.invitation_store import InvitationStore
 from tiewise.study.inviting.panel_store import PanelStore
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
-from tiewise.study.study import Study, write_items
+from tiewise.study.study import DESIGN, Study, write_items
 from tiewise.study.values import Kind
 
 COLUMNS = (
@@ -124,7 +125,7 @@ def export(study: Study, store: JudgeStore, out: str | Path, *, raw: bool = Fals
     """Write comparisons.csv, excluded.csv, judges.csv, offers.csv, erased.csv and items.csv.
 
     Of a study with anchors also anchors.csv, as `tiewise fit --anchors` reads it; of one that asks
-    for reasons also comments.csv.
+    for reasons also comments.csv; of one with a design also design.csv.
     comparisons.about.json says whether ties were offered; `tiewise fit` reads it beside the table.
     Texts that a spreadsheet would run are defused, unless `raw`. Only an earlier export is
     overwritten.
@@ -213,6 +214,7 @@ def _tables(
         ),
         **({ANCHORS: (("item", "value", "sd"), anchors)} if anchors else {}),
         **({COMMENTS: _comments(study, store)} if study.settings.reasons.asked else {}),
+        **({DESIGN: (LIST_COLUMNS, study.design.rows())} if study.design is not None else {}),
     }  # fmt: skip
 
 

@@ -107,6 +107,19 @@ def files_of(folder: Path) -> dict[str, str]:
     }
 
 
+def test_a_backup_has_the_lists_of_a_design_and_wording_of_the_study_itself(study, tmp_path):
+    first, second, *_ = study.items
+    (study.folder / "design.csv").write_text(f"judge,left,right\nAnn,{first},{second}\n")
+    (study.folder / "words").mkdir()
+    (study.folder / "words" / "de.toml").write_text('name = "Deutsch"\n')
+    before = files_of(study.folder)
+    assert {"design.csv", "words/de.toml"} <= set(before)
+    archive = make_backup(study.folder, study.store().engine.url, key=None)
+    restore(archive, tmp_path / "back")
+    assert files_of(tmp_path / "back") == before
+    assert Study.open(tmp_path / "back").design.codes == study.design.codes
+
+
 def test_what_was_backed_up_is_what_is_restored(study, key, database, tmp_path, request):
     """Rows, settings, items, images and key, on both databases; into a new place."""
     store = study.store(database)

@@ -112,6 +112,52 @@ def test_every_page_of_the_site_is_accessible_and_fits(browser, home, tmp_path, 
     assert complaints == []
 
 
+DROPPED = """
+() => {
+  const file = (name) => ({
+    name, isFile: true, file: (done) => done(new File([`text of ${name}`], name)),
+  });
+  const folder = (name, inside) => ({
+    name, isFile: false,
+    createReader: () => {
+      const parts = [inside.slice(0, 2), inside.slice(2), []];
+      return { readEntries: (done) => done(parts.shift()) };
+    },
+  });
+  const entry = folder("essays", [
+    file(".DS_Store"), file("one.txt"), file("two.txt"), folder("pages", [file("1.txt")]),
+    folder(".git", [file("config")]),
+  ]);
+  const event = new Event("drop", { cancelable: true });
+  event.dataTransfer = { files: [], items: [{ webkitGetAsEntry: () => entry }] };
+  document.querySelector("[data-drop]").dispatchEvent(event);
+}
+"""
+
+
+def test_folders_are_chosen_and_dropped_with_their_paths(browser, tmp_path):
+    essays = tmp_path / "county" / "essays"
+    (essays / "long").mkdir(parents=True)
+    for name in ("a.txt", "b.txt", "long/1.txt", ".hidden", "Thumbs.db"):
+        (essays / name).write_text(f"text of {name}")
+    with running(tmp_path / "site", "--no-live", command="host") as (url, server):
+        page = browser.new_context(viewport=DESK).new_page()
+        page.goto(link_in(server))
+        page.get_by_role("button", name="Sign in").click()
+        page.goto(f"{url}/site/new")
+        page.get_by_role("button", name="Begin").click()
+        page.locator("#folder").set_input_files(essays)
+        expect(page.get_by_role("button", name="Take out essays/long/1.txt")).to_be_visible()
+        page.evaluate(DROPPED)
+        expect(page.get_by_role("button", name="Take out essays/pages/1.txt")).to_be_visible()
+        (files,) = (tmp_path / "site" / ".uploads").glob("*/files")
+        there = {path.relative_to(files).as_posix() for path in files.rglob("*") if path.is_file()}
+        names = ("a.txt", "b.txt", "long/1.txt", "one.txt", "two.txt", "pages/1.txt")
+        assert there == {f"essays/{name}" for name in names}
+        assert (files / "essays" / "two.txt").read_text() == "text of two.txt"
+        page.context.close()
+
+
 GIGABYTES = 2
 CHUNK = 4 << 20
 

@@ -5,19 +5,30 @@ from __future__ import annotations
 import re
 import tomllib
 import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import is_dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, get_args, get_type_hints
+from urllib.parse import urlsplit
 
 import pytest
 
 from support.form_browser import Visitor
 from support.host_site import Member, opened, small_study
+from tiewise.errors import InputError
+from tiewise.hosting import lifecycle
+from tiewise.hosting.site_folder import SiteFolder
 from tiewise.study.checks.check import check_study
 from tiewise.study.researcher_store import ResearcherStore
+from tiewise.study.settings import TRANSLATED, Settings
 from tiewise.study.study import Study
+from tiewise.study.toml.key_types import build
 from tiewise.study.values import Phase
-from tiewise.web.host.settings_form import WORDS, setting_tables
+from tiewise.web.host.settings_fields.lists import REFUSED
+from tiewise.web.host.settings_form import setting_tables
 
 AT = "/site/studies/green"
 
@@ -109,13 +120,149 @@ def test_the_form_sent_back_untouched_changes_nothing(ada, home):
     assert path.read_bytes() == before
 
 
-def test_the_form_has_every_single_value_of_the_file(home):
-    """Those of the file of a new study, lists of tables apart."""
-    tables = tomllib.loads((home / "green" / "study.toml").read_text())
-    there = {one.key for table in setting_tables(Study.open(home / "green").settings)
-             for one in table.fields}  # fmt: skip
-    assert {f"{table}.{key}" for table, values in tables.items() for key in values} <= there
-    assert there == set(WORDS)
+def keys_of(kind: Any, at: str = "") -> Iterator[str]:
+    """Every key that a table of `study.toml` may have, and those of tables in it."""
+    for name, hint in get_type_hints(kind).items():
+        parts = [part for part in (hint, *get_args(hint)) if is_dataclass(part)]
+        if not parts or type(None) in get_args(hint):
+            yield at + name
+        if parts:
+            yield from keys_of(parts[0], f"{at}{name}.")
+
+
+def offered(settings: Settings) -> set[str]:
+    """The keys that the form offers, without the numbers of entries."""
+    keys = {one.key for table in setting_tables(settings) for one in table.all_fields()}
+    return {re.sub(r"\.\d+", "", key) for key in keys if not key.endswith(".remove")}
+
+
+def test_the_form_offers_every_setting_that_there_is(home):
+    """What is refused there is listed by name, with a reason."""
+    settings = Study.open(home / "green").settings
+    there = set(keys_of(Settings)) - {"translations"}
+    assert len(there) > 80
+    assert offered(settings) == there - set(REFUSED)
+    assert set(REFUSED) <= there
+    assert all(REFUSED.values())
+
+
+EVERYTHING = """
+[[judges.fields]]
+name = "role"
+label = "Role?"
+kind = "choice"
+choices = ["nurse", "other"]
+[[questions]]
+id = "style"
+question = "Better style?"
+answers = { left = "This" }
+[[questions]]
+id = "facts"
+question = "More facts?"
+[[practice]]
+left = "x"
+right = "y"
+why = "Because."
+[reasons]
+ask = "optional"
+question = "Why?"
+choices = ["short", "long"]
+"""
+
+
+def test_the_form_offers_every_text_in_every_other_language(home):
+    """All that has words: those of the study itself, of its lists, and of those that we know."""
+    text = (home / "green" / "study.toml").read_text()
+    tables = tomllib.loads(text + EVERYTHING)
+    tables["study"] |= {"languages": ["en", "fr"], "welcome": "Come in"}
+    tables["about"] |= dict.fromkeys(("organisation", "ethics", "contact", "logo_text"), "Us")
+    tables["support"]["contacts"] = ["Help: 1"]
+    tables["answers"] |= dict.fromkeys(("left", "right", "tie", "skip"), "Word")
+    settings = build(Settings, tables)
+    keys = {key.removeprefix("translations.fr.") for key in offered(settings)
+            if key.startswith("translations.")}  # fmt: skip
+    graded = {f"answers_{side}_{k}" for side in ("left", "right") for k in (2, 3)}
+    assert keys == set(TRANSLATED) - graded | {
+        "support_contacts", "field_role", "choices_role", "question_style", "question_facts",
+        "question_style_left", "practice_1", "reason_1", "reason_2",
+    }  # fmt: skip
+
+
+def test_lists_and_the_panel_are_edited_in_the_form_and_remarks_stay(ada, home):
+    path = home / "green" / "study.toml"
+    before = path.read_text()
+    remarks = [line for line in before.splitlines() if line.startswith("#")]
+    at = f"{AT}/settings"
+    first = {
+        "panel.identifiers": "PROLIFIC_PID\nSTUDY_ID", "panel.completion_code": "C0DE",
+        "anchors.1.item": "x", "anchors.1.value": "1.5", "anchors.1.sd": "0.2",
+        "anchors.3.item": "z", "anchors.3.value": "-1", "anchors.3.sd": "0.3",
+        "judges.fields.1.name": "role", "judges.fields.1.label": "Your role?",
+        "practice.1.left": "x", "practice.1.right": "y", "practice.1.answer": "left",
+        "study.languages": "en\nfr",
+    }  # fmt: skip
+    ada.get(at)
+    ada.send(at, **first)
+    assert "settings are saved" in ada.answer.text, ada.answer.text
+    settings = Study.open(home / "green").settings
+    assert settings.panel.identifiers == ("PROLIFIC_PID", "STUDY_ID")
+    assert [(one.item, one.value) for one in settings.anchors] == [("x", 1.5), ("z", -1.0)]
+    assert settings.judges.fields[0].label == "Your role?"
+    assert settings.practice[0].answer == "left"
+    ada.get(at)
+    ada.send(at, **{
+        "anchors.2.sd": "0.25", "translations.fr.study_title": "Vert", "practice.1.remove": "yes",
+        "practice.1.why": "never kept",
+    })  # fmt: skip
+    settings = Study.open(home / "green").settings
+    assert (settings.anchors[1].sd, settings.practice) == (0.25, ())
+    assert settings.word("study.title", "fr") == "Vert"
+    after = path.read_text()
+    assert [line for line in after.splitlines() if line.startswith("#")] == remarks
+    assert "[[practice]]\nleft" not in after
+    ada.get(at)
+    ada.send(at, **{f"anchors.{k}.remove": "yes" for k in (1, 2)})
+    assert Study.open(home / "green").settings.anchors == ()
+
+
+def test_questions_get_answers_of_their_own_and_lose_them_again(ada, home):
+    at = f"{AT}/settings"
+    ada.get(at)
+    ada.send(at, **{
+        "questions.1.id": "style", "questions.1.question": "Better style?",
+        "questions.2.id": "facts", "questions.2.question": "More facts?",
+        "questions.2.answers.grades": "5",
+    })  # fmt: skip
+    style, facts = Study.open(home / "green").settings.questions
+    assert (style.answers, facts.answers.grades) == (None, 5)
+    ada.get(at)
+    ada.post(at, {
+        name: value for name, value in form_values(ada, at).items()
+        if name != "questions.2.answers"
+    } | {"questions.1.weight": "2"})  # fmt: skip
+    style, facts = Study.open(home / "green").settings.questions
+    assert (style.weight, facts.answers) == (2.0, None)
+
+
+def form_values(who: Member, action: str) -> dict[str, Any]:
+    """The fields of a form, as they would be sent."""
+    form = next(one for one in who.page.forms if urlsplit(one.action).path == action)
+    return dict(form.fields)
+
+
+def test_a_fault_in_a_list_is_told_by_its_place_and_nothing_is_lost(ada, home):
+    path, at = home / "green" / "study.toml", f"{AT}/settings"
+    before = path.read_bytes()
+    ada.get(at)
+    ada.send(at, **{"anchors.1.item": "x", "anchors.1.value": "much"})
+    assert "anchors[1].value: &#39;much&#39; is no number" in ada.answer.text
+    ada.send(at, **{"anchors.1.value": "2"})
+    assert "anchors[1].sd: missing" in ada.answer.text.lower().replace("Anchors", "anchors")
+    assert path.read_bytes() == before
+    ada.send(at, **{
+        "anchors.1.sd": "1", "anchors.2.item": "y", "anchors.2.value": "0", "anchors.2.sd": "1",
+    })  # fmt: skip
+    assert len(Study.open(home / "green").settings.anchors) == 2
 
 
 def test_faults_are_told_and_nothing_is_saved_or_lost(ada, home):
@@ -262,6 +409,48 @@ def test_a_copy_has_no_judges_and_no_answers(ada, app, home):
     assert ada.answer.status_code == 422
 
 
+DESIGN = "judge,left,right\nAnn,x,y\nAnn,z,x\nBo,y,z\nBo,x,y\n"
+
+
+def with_all_parts(home: Path) -> dict[str, bytes]:
+    """Gives the study a design, wording of its own and a picture; their files, by path."""
+    folder = home / "green"
+    for path, text in {
+        "design.csv": DESIGN, "words/de.toml": 'name = "Deutsch"\n', "images/a.svg": "<svg/>",
+    }.items():  # fmt: skip
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in ("secret", "study.toml", ".busy")
+        and not path.name.startswith("study.db")
+    }  # fmt: skip
+
+
+def test_a_copy_has_every_file_of_the_study(ada, home):
+    parts = with_all_parts(home)
+    ada.get(AT)
+    ada.send(f"{AT}/clone", name="second", title="The second")
+    copied = {path: (home / "second" / path).read_bytes() for path in parts}
+    assert copied == parts
+    assert {"design.csv", "words/de.toml", "images/a.svg", "items.csv"} <= set(parts)
+    codes = [Study.open(home / name).design.codes for name in ("green", "second")]
+    assert codes[0] == codes[1]
+    assert len(codes[0]) == 2
+
+
+def test_what_is_kept_of_a_deleted_study_has_its_design_and_words(ada, app, home):
+    with_all_parts(home)
+    kept = lifecycle.keep_export(Study.open(home / "green"), store(home), home / ".exports")
+    with zipfile.ZipFile(kept) as archive:
+        assert archive.read("study/design.csv").decode() == DESIGN
+        assert archive.read("study/words/de.toml") == b'name = "Deutsch"\n'
+        exported = archive.read("design.csv").decode().splitlines()
+    codes = Study.open(home / "green").design.codes
+    assert exported[:2] == ["judge,code,position,kind,left,right", f"Ann,{codes['Ann']},1,new,x,y"]
+
+
 def test_an_archived_study_comes_back_with_its_answers(ada, app, home):
     judged(app, home)
     set_phase(ada, "open")
@@ -300,6 +489,65 @@ def test_only_a_closed_study_is_deleted(ada, home):
     ada.send(f"{AT}/delete", confirm="green")
     assert "not closed" in ada.answer.text
     assert (home / "green").exists()
+
+
+@pytest.fixture
+def being_deleted(app, home, monkeypatch) -> Iterator[Callable[[], None]]:
+    """The study is being deleted, and its export takes long; ends that."""
+    begun, goes_on = Event(), Event()
+    make = lifecycle.keep_export
+
+    def slow(*args: Any) -> Path:
+        begun.set()
+        assert goes_on.wait(60)
+        return make(*args)
+
+    monkeypatch.setattr(lifecycle, "keep_export", slow)
+    small_study(home, "blue")
+    opened_store = store(home)
+    ResearcherStore(opened_store).set_phase(Phase.CLOSED)
+    with ThreadPoolExecutor(1) as pool:
+        deleted = pool.submit(lifecycle.delete, SiteFolder(home), "green", opened_store)
+        assert begun.wait(60)
+
+        def end() -> None:
+            goes_on.set()
+            deleted.result()
+
+        yield end
+        goes_on.set()
+
+
+def test_a_deletion_holds_up_no_other_study(being_deleted, ada, app, home):
+    """Nor does anybody wait who changes something of the study that is being deleted."""
+    fresh(app)
+    there = "/site/studies/blue"
+    ada.get(f"{AT}/settings")
+    ada.send(f"{AT}/settings", **{"study.title": "Other"})
+    assert (ada.answer.status_code, "try again in a minute" in ada.answer.text) == (422, True)
+    for path, fields in {"delete": {"confirm": "green"}, "archive": {}}.items():
+        ada.get(AT)
+        ada.send(f"{AT}/{path}", **fields)
+        assert "Try again in a minute" in ada.answer.text
+    ada.get(f"{there}/settings")
+    ada.send(f"{there}/settings", **{"study.title": "Blue it is"})
+    assert Study.open(home / "blue").settings.study.title == "Blue it is"
+    ada.get(there)
+    ada.send(f"{there}/clone", name="third", title="Third")
+    ada.get(there)
+    ada.send(f"{there}/phase", "closed")
+    ada.send(f"{there}/archive")
+    assert SiteFolder(home).studies() == ["green", "third"]
+    being_deleted()
+    assert SiteFolder(home).studies() == ["third"]
+
+
+def test_a_study_that_is_opened_while_it_is_deleted_stays(being_deleted, home):
+    ResearcherStore(store(home)).set_phase(Phase.OPEN)
+    with pytest.raises(InputError, match="not closed"):
+        being_deleted()
+    assert (home / "green").exists()
+    assert list((home / ".exports").glob("*.zip")) == []
 
 
 def test_a_pilot_is_set_apart_and_not_lost(ada, app, home):

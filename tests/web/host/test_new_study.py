@@ -157,6 +157,24 @@ def test_a_zip_of_texts_becomes_a_study(ada, home):
     assert list(Study.open(home / "which-is-better").items) == ["e0", "e1", "e2"]
 
 
+def test_a_design_among_the_files_is_that_of_the_study(ada, home):
+    at = ada.path
+    upload(ada, at, "set/trees.csv", b"item,name\nx,a\ny,b\nz,c\n")
+    upload(ada, at, "set/design.csv", b"judge,left,right\nAnn,x,y\nAnn,z,x\nBo,y,z\n")
+    assert make(ada, at) == "The study is made"
+    design = Study.open(home / "which-is-better").design
+    assert [len(pairs) for pairs in design.lists.values()] == [2, 1]
+
+
+def test_a_design_of_other_items_is_told_as_in_a_terminal(ada, home):
+    at = ada.path
+    upload(ada, at, "trees.csv", b"item,name\nx,a\ny,b\n")
+    upload(ada, at, "design.csv", b"judge,left,right\nAnn,x,q\n")
+    make(ada, at)
+    assert "is not in items.csv" in ada.answer.text
+    assert SiteFolder(home).studies() == []
+
+
 def test_a_zip_that_unpacks_to_more_than_a_study_may_have_is_refused(ada):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -20,12 +20,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from tiewise.errors import InputError
+from tiewise.study.access.folder_files import FILES, FOLDERS
 
 FORMAT = 1
 ABOUT, DIGESTS = "about.json", "SHA256SUMS"
-FILES = ("study.toml", "items.csv", "areas.gpkg", "layers.gpkg", "secret")
-FOLDERS = ("images", "media")
-"""Folders of items' files, and of their copies."""
+BACKED_UP = (*FILES, "secret")
 DATABASE_FILES = {"sqlite": "study.db", "postgresql": "study.dump"}
 """What the database is called in an archive, by its kind."""
 PIECE = 1 << 20
@@ -56,7 +55,7 @@ class BackupFacts:
 
 def study_files(folder: Path) -> Iterator[tuple[str, Path]]:
     """The files of a study that are backed up, by their names in the archive; not its database."""
-    for name in FILES:
+    for name in BACKED_UP:
         if (folder / name).is_file():
             yield name, folder / name
     for name in FOLDERS:
@@ -213,7 +212,7 @@ def _unpack_files(
 def _check_entry(entry: tarfile.TarInfo, facts: BackupFacts, name: str) -> None:
     """Refuse whatever is not a file of a study inside its folder: links, devices, other paths."""
     parts = PurePosixPath(entry.name).parts
-    ours = entry.name in (*FILES, DATABASE_FILES[facts.database]) or (
+    ours = entry.name in (*BACKED_UP, DATABASE_FILES[facts.database]) or (
         len(parts) > 1 and parts[0] in FOLDERS and entry.name == "/".join(parts)
     )
     strange = {"..", "."} & set(parts) or set("\\:\0") & set(entry.name)

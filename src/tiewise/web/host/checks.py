@@ -10,11 +10,11 @@ from threading import Lock, Thread
 from time import monotonic
 
 from tiewise.hosting.site_folder import SiteFolder
+from tiewise.study.access.folder_files import PARTS
 from tiewise.web.researcher.report_job import ADDRESS_FILE_VARIABLE, DATABASE_VARIABLE
 
 RENEW_SECONDS = 600.0
 LONGEST_SECONDS = 300.0
-FILES = ("study.toml", "items.csv", "areas.gpkg", "layers.gpkg", "media", "images")
 
 
 class StudyChecks:
@@ -30,7 +30,7 @@ class StudyChecks:
         """The faults of a study as they were last looked up; none before that."""
         known = self._known.get(name)
         path = self._folder.study(name)
-        version = tuple(_time(path / file) for file in FILES)
+        version = tuple(_time(path / file) for file in PARTS)
         fresh = known is not None and known[0] == version
         if known is None or not fresh or monotonic() - known[1] > RENEW_SECONDS:
             self._start(name, path, version)

@@ -19,7 +19,8 @@ from starlette.types import Receive, Scope, Send
 
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import write_whole
-from tiewise.hosting.settings_file import file_lock
+from tiewise.hosting.locks import file_lock
+from tiewise.study.access.folder_files import PARTS
 from tiewise.study.judge_store import JudgeStore
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
@@ -30,7 +31,6 @@ from tiewise.web.host.site import HostSite
 from tiewise.web.serving.start import read_key
 
 PATH = "/site/preview"
-FILES = ("study.toml", "items.csv", "areas.gpkg", "layers.gpkg")
 
 
 class PreviewDispatcher:
@@ -73,7 +73,7 @@ class PreviewDispatcher:
     def _version(self, name: str) -> object:
         """What a preview is opened from; another database is another file."""
         folder = self._site.folder.study(name)
-        paths = [folder / file for file in FILES]
+        paths = [folder / file for file in PARTS]
         times = [path.stat().st_mtime_ns if path.exists() else 0 for path in paths]
         mark = _mark(self._site, name)
         return (*times, mark.read_text(encoding="ascii") if mark.exists() else "")

@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tiewise.errors import InputError
+from tiewise.hosting.locks import StudyBusy
 from tiewise.hosting.settings_file import (
     ChangedMeanwhile,
     RefusedSettings,
@@ -74,6 +75,8 @@ def _change(request: HostRequest, text: str, what: str, show: object) -> Respons
         change_settings(folder, one.store, text, version=request.form.get("version"))
     except ChangedMeanwhile:
         return page(request, [MEANWHILE], keep=False)
+    except StudyBusy as error:
+        return page(request, [sentence(error)])
     except RefusedSettings as error:
         return page(request, [sentence(fault) for fault in error.faults])
     if what:

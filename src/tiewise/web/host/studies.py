@@ -16,8 +16,9 @@ from starlette.concurrency import run_in_threadpool
 
 from tiewise.errors import InputError
 from tiewise.hosting.drafts import remove_abandoned
-from tiewise.hosting.lifecycle import remove_leftovers
+from tiewise.hosting.lifecycle import PILOTS, remove_leftovers
 from tiewise.hosting.site_folder import SiteFolder
+from tiewise.study.access.folder_files import PARTS
 from tiewise.web.serving.memory import in_own_thread
 
 log = logging.getLogger("tiewise")
@@ -26,9 +27,7 @@ FRESH_SECONDS = 0.5
 """How long it is believed that nothing has changed."""
 SWEEP_SECONDS = 5.0
 ABANDONED_EVERY = 600.0
-WATCHED = (
-    "study.toml", "items.csv", "areas.gpkg", "layers.gpkg", "images", "media", "words", "pilots",
-)  # fmt: skip
+WATCHED = (*PARTS, PILOTS)
 """What a study is opened from; the folder of set-apart pilots stands for its judgements."""
 OUR_FAULT = "It cannot be opened, by a fault of ours; the log of the site says more."
 

@@ -7,6 +7,7 @@ from starlette.responses import FileResponse, Response
 
 from tiewise.errors import InputError
 from tiewise.hosting import lifecycle
+from tiewise.hosting.locks import StudyBusy
 from tiewise.study.connection import now
 from tiewise.study.signup import clean_line
 from tiewise.study.values import Phase, Researcher
@@ -107,6 +108,8 @@ def archive(request: HostRequest) -> Response:
         lifecycle.archive(request.site.folder, name, one.researcher_store)
     except lifecycle.StudyAway:
         return request.redirect("/?done=gone")
+    except StudyBusy:
+        return request.redirect("/?done=busy")
     except InputError as error:
         return page_of(request, fault=sentence(error))
     request.site.account_store.log("archive study", name, by=request.signed_in)
@@ -136,6 +139,8 @@ def delete(request: HostRequest) -> Response:
         kept = lifecycle.delete(request.site.folder, name, one.store)
     except lifecycle.StudyAway:
         return request.redirect("/?done=gone")
+    except StudyBusy:
+        return request.redirect("/?done=busy")
     except InputError as error:
         return page_of(request, fault=sentence(error))
     store = request.site.account_store

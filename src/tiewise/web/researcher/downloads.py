@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from tiewise.study.export import ABOUT, COMMENTS, export, export_one
-from tiewise.study.study import Study
+from tiewise.study.study import DESIGN, Study
 from tiewise.web.researcher.report_job import MEDIA_TYPES, report_file, start_report
 from tiewise.web.researcher.request import ResearcherRequest
 
@@ -27,13 +27,17 @@ TABLES = {
     ABOUT: "whether judges could call a tie, and grades; keep it beside comparisons.csv",
 }
 WITH_COMMENTS = {COMMENTS: "why judges answered as they did, in their own words"}
+WITH_DESIGN = {
+    DESIGN: "the pairs that were chosen beforehand, list by list, with the codes of sheets"
+}
 ZIP = "export.zip"
 CHUNK = 256 * 1024
 
 
 def tables(study: Study) -> dict[str, str]:
     """The tables of a study, and what each holds."""
-    return TABLES | (WITH_COMMENTS if study.settings.reasons.asked else {})
+    reasons = WITH_COMMENTS if study.settings.reasons.asked else {}
+    return TABLES | reasons | (WITH_DESIGN if study.design is not None else {})
 
 
 def download(request: ResearcherRequest) -> Response:

@@ -26,7 +26,7 @@
   look();
   if (!form) return;
 
-  const input = form.querySelector("input[type=file]");
+  const inputs = [...form.querySelectorAll("input[type=file]")];
   const list = form.querySelector("[data-sending]");
   const token = form.querySelector("[name=token]").value;
   form.querySelector("[data-plain]").hidden = true;
@@ -94,9 +94,40 @@
     if (after) document.querySelector("[data-listed]").replaceWith(document.adoptNode(after));
   };
 
+  // Files of folders are called by their path; what systems hide or leave there is not sent.
+  const isHidden = (name) => /^[.~]|^(thumbs\.db|desktop\.ini|__MACOSX)$/i.test(name);
+  const chosen = (files) =>
+    [...files]
+      .map((file) => [file, file.webkitRelativePath || file.name])
+      .filter(([, path]) => !path.includes("/") || !path.split("/").some(isHidden));
+
+  const filesIn = async (entry, path = "") => {
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      return [[file, path + entry.name]];
+    }
+    const reader = entry.createReader();
+    const found = [];
+    for (;;) { // a part of the folder at a time
+      const part = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      if (!part.length) return found;
+      for (const one of part) {
+        if (!isHidden(one.name)) found.push(...(await filesIn(one, `${path}${entry.name}/`)));
+      }
+    }
+  };
+
+  const dropped = async (data) => {
+    // Before anything is waited for: afterwards the browser has forgotten what was dropped.
+    const entries = [...data.items].map((item) => item.webkitGetAsEntry && item.webkitGetAsEntry());
+    if (!entries.length || !entries.every(Boolean)) return chosen(data.files);
+    const found = [];
+    for (const entry of entries) found.push(...(await filesIn(entry)));
+    return found;
+  };
+
   const sendAll = async (files) => {
-    for (const file of files) {
-      const name = file.webkitRelativePath || file.name;
+    for (const [file, name] of files) {
       const line = row(name);
       try {
         await send(file, name, (have) => line.show(have / file.size));
@@ -106,18 +137,18 @@
       }
     }
     await renew();
-    input.value = "";
+    for (const input of inputs) input.value = "";
   };
 
-  input.addEventListener("change", () => sendAll([...input.files]));
+  for (const input of inputs) input.addEventListener("change", () => sendAll(chosen(input.files)));
   form.addEventListener("dragover", (event) => {
     event.preventDefault();
     form.classList.add("over");
   });
   form.addEventListener("dragleave", () => form.classList.remove("over"));
-  form.addEventListener("drop", (event) => {
+  form.addEventListener("drop", async (event) => {
     event.preventDefault();
     form.classList.remove("over");
-    sendAll([...event.dataTransfer.files]);
+    sendAll(await dropped(event.dataTransfer));
   });
 })();
