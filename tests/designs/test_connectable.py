@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from time import process_time
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from designs.test_designs import names, parts_of
 from tiewise.designs.design import make_design
 from tiewise.designs.pair_lists import PairLists
 from tiewise.designs.prior import DesignPrior
+from tiewise.designs.spanning import require_connectable, spanning_forest
 from tiewise.designs.wish import DesignWish
 from tiewise.errors import InputError
 
@@ -84,6 +89,50 @@ def test_a_design_is_connected_or_its_wish_is_refused_and_could_not_be(wish, see
     for judge, pairs in lists.lists.items():
         assert {item for pair in pairs for item in pair.items} <= set(wish["known"][judge])
         assert len({pair.items for pair in pairs}) == wish["per_judge"]
+
+
+@pytest.mark.parametrize("policy", ["balanced", "reference"])
+def test_an_impossible_wish_of_thousands_of_items_is_refused_in_seconds(policy):
+    """5,000 items of 50 groups: judges of one group each, and few who know two."""
+    number, groups = 5000, 50
+    items = names("item", number)
+    of = tuple(f"g{k % groups:02d}" for k in range(number))
+    known = {f"judge {k}": (f"g{k % groups:02d}",) for k in range(300)}
+    known |= {f"link {k}": (f"g{k:02d}", f"g{(k + 1) % groups:02d}") for k in range(groups)}
+    anchors = items[:500] if policy == "reference" else ()
+    wish = DesignWish(
+        items=items, judges=tuple(known), per_judge=15, groups=of, known=known, policy=policy,
+        anchors=anchors,
+    )  # fmt: skip
+    before = process_time()
+    with pytest.raises(InputError, match="judges cannot connect .* or more") as refused:
+        require_connectable(wish)
+    assert process_time() - before < 20
+    assert "\n" not in str(refused.value)
+    enough = int(re.search(r"ask each judge for (\d+) or more", str(refused.value))[1])
+    connected = [
+        len(spanning_forest(replace(wish, per_judge=each)).pairs) == number - 1
+        for each in (enough - 1, enough)
+    ]
+    assert connected == [False, True]
+
+
+def test_anchors_that_judges_know_too_few_of_are_not_shown_beyond_their_limit():
+    """Two of three judges know one anchor alone, which is to be shown five times at most."""
+    wish = {
+        "items": names("item", 10), "judges": names("judge", 3), "per_judge": 4,
+        "policy": "reference", "anchors": ("item 1", "item 10"), "groups": ("a",) * 5 + ("b",) * 5,
+        "known": {"judge 1": ("a",), "judge 2": ("a",), "judge 3": ("a", "b")},
+    }  # fmt: skip
+    prior = DesignPrior(np.zeros(10), np.eye(10), np.array([0.5]))
+    with pytest.raises(InputError) as refused:
+        make_design(DesignWish(**wish, anchor_limit=7), prior)
+    message = str(refused.value)
+    assert "\n" not in message
+    least = int(re.search(r"anchor_limit=(\d+)", message)[1])
+    lists = make_design(DesignWish(**wish, anchor_limit=least), prior).lists
+    shown = Counter(item for pair in lists.pairs for item in pair.items)
+    assert max(shown[item] for item in wish["anchors"]) <= least
 
 
 def test_judges_who_have_too_few_comparisons_for_what_they_alone_know_are_told_how_many_do():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import socket
 import stat
 import urllib.request
 from collections import Counter
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -113,12 +115,26 @@ def test_what_a_check_finds_broken_is_refused_line_by_line(study):
         serve(study.folder, port=taken.getsockname()[1])
 
 
+def test_faults_of_all_studies_are_named_at_once(study, tmp_path):
+    other = Path(shutil.copytree(study.folder, tmp_path / "other"))
+    for folder, what in ((study.folder, "x.png"), (other, "y.png")):
+        (folder / "items.csv").write_text(f"id,name,image\n1,a,{what}\n2,b,\n", encoding="utf-8")
+    lines = list[str]()
+    with pytest.raises(InputError, match="2 things to mend in .*, as said above") as refused:
+        serve(study.folder, other, port=free_port(), write_line=lines.append)
+    assert str(study.folder) in str(refused.value)
+    assert str(other) in str(refused.value)
+    assert lines == [
+        f"{folder}: {fault}" for folder in (study.folder, other) for fault in check_study(folder)
+    ]
+
+
 def test_what_a_check_only_warns_of_is_a_note(study):
     """Also an erasure that is overdue, which researchers do on the site."""
     edited(study, {"# kept_until = 2029-01-31": "kept_until = 2020-01-31"})
     judge = Visitor(open_site(study.folder)).join()
     judge.judge("left")
-    (note,) = check_first(study.folder, None, print)
+    (note,) = check_first({study.folder: None}, print)
     assert note.startswith(f"Note: {study.folder}: study.kept_until: ")
     assert note.removeprefix(f"Note: {study.folder}: ") in check_study(study.folder)
     image = study.folder / "images" / "a.png"
@@ -127,7 +143,7 @@ def test_what_a_check_only_warns_of_is_a_note(study):
     items = study.folder / "items.csv"
     items.write_text(f"{items.read_text(encoding='utf-8').rstrip()}\n5,e,a.png\n")
     items.write_text("id,name,image\n1,a,a.png\n2,b,\n3,c,\n4,d,\n", encoding="utf-8")
-    _, note = check_first(study.folder, None, print)
+    _, note = check_first({study.folder: None}, print)
     assert "has no alternative text" in note
 
 

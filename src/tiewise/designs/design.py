@@ -17,6 +17,7 @@ from tiewise.designs.search.optimal import optimal_draft
 from tiewise.designs.sides import even_sides
 from tiewise.designs.spanning import require_connectable
 from tiewise.designs.wish import DesignWish
+from tiewise.errors import InputError
 from tiewise.progress import Progress, no_progress
 from tiewise.randomness import RNGLike, as_seed
 
@@ -48,8 +49,24 @@ def make_design(
     seed = as_seed(rng)
     generator = np.random.default_rng(seed)
     draft, interrupted = _draft(wish, prior, generator, progress)
+    _refuse_overused_anchors(draft)
     lists = _lists(draft, generator)
     return Design(wish, prior, lists, seed, interrupted)
+
+
+def _refuse_overused_anchors(draft: DraftLists) -> None:
+    """Refuse lists that show an anchor more often than allowed: judges know too few of them."""
+    wish = draft.wish
+    if not wish.is_anchor.any():
+        return
+    times = np.where(wish.is_anchor, draft.count, 0)
+    most = int(times.max())
+    if most > wish.anchor_limit:
+        raise InputError(
+            f"the anchor {wish.items[int(times.argmax())]!r} would be shown {most} times, and "
+            f"{wish.anchor_limit} are allowed: of the anchors, judges know too few; let them know "
+            f"more, ask for fewer comparisons, or show each oftener (anchor_limit={most})"
+        )
 
 
 def _draft(

@@ -8,7 +8,8 @@ joined by a judge who knows both sides, and so on, until a judge has a compariso
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -59,17 +60,33 @@ class Forest:
                 self._add(judge, i, j)
                 labels[labels == labels[j]] = labels[i]
         for kind in sorted(self.by, key=lambda kind: len(self.known[kind])):
-            for judge in self.by[kind]:
-                while self.room[judge]:
-                    pair = self._joining(kind, labels)
-                    if pair is None:
-                        break
-                    self._add(judge, *pair)
-                    labels[labels == labels[pair[1]]] = labels[pair[0]]
+            free = np.repeat(self.by[kind], self.room[self.by[kind]]).tolist()
+            for judge, pair in zip(free, self._all_joining(kind, labels), strict=False):
+                self._add(judge, *pair)
+            labels = self.labels
 
     def _add(self, judge: int, i: int, j: int) -> None:
         self.pairs.add((judge, min(i, j), max(i, j)))
         self.room[judge] -= 1
+
+    def _all_joining(self, kind: int, labels: NDArray[np.int32]) -> list[tuple[int, int]]:
+        """Pairs that join all parts for who knows this, as far as anchors allow, one after another.
+
+        One item is compared with one of each other part; with anchors, an anchor with other items,
+        and one of these with the anchors of parts that have nothing else.
+        """
+        known = self.known[kind]
+        if self.wish.policy != "reference":
+            return [(int(known[0]), j) for j in _one_of_each(known, labels, {labels[known[0]]})]
+        anchors = known[self.wish.is_anchor[known]]
+        others = known[~self.wish.is_anchor[known]]
+        if not (len(anchors) and len(others)):
+            return []
+        hub, middle = int(anchors[0]), int(others[0])
+        joined = {labels[hub]}
+        pairs = [(hub, j) for j in _one_of_each(others, labels, joined)]
+        joined |= set(labels[others].tolist())
+        return pairs + [(middle, i) for i in _one_of_each(anchors, labels, joined)]
 
     def _joining(self, kind: int, labels: NDArray[np.int32]) -> tuple[int, int] | None:
         """A pair of different parts for who knows this; with anchors, of one and another item."""
@@ -87,7 +104,7 @@ class Forest:
 
     def augment(self) -> bool:
         """One comparison more, others exchanged for it; False where no more can be."""
-        labels = self.labels
+        labels, tree = self.labels, RootedForest(self.size, self.pairs)
         reached: dict[int, tuple[tuple[int, int], JudgePair | None]] = {}
         """By what is known: the pair to come, and the comparison given up for which it comes."""
         line: list[int] = []
@@ -102,15 +119,31 @@ class Forest:
             if spare:
                 self._exchange(kind, spare[0], reached, kind_of)
                 return True
-            for dropped in [pair for pair in self.pairs if kind_of[pair[0]] == kind]:
-                without = self._labels(self.pairs - {dropped})
-                without[labels != labels[dropped[1]]] = NOWHERE
-                for other in self.by.keys() - reached.keys():
-                    joining = self._joining(other, without)
-                    if joining is not None:
-                        reached[other] = (joining, dropped)
-                        line.append(other)
+            mine = sorted(pair for pair in self.pairs if kind_of[pair[0]] == kind)
+            below = tree.below(mine)
+            for other in self.by.keys() - reached.keys():
+                separates = np.flatnonzero(self._separated(other, below, tree))
+                if len(separates):
+                    at = int(separates[0])
+                    joining = self._joining(other, tree.sides(int(below[at])))
+                    assert joining is not None
+                    reached[other] = (joining, mine[at])
+                    line.append(other)
         return False
+
+    def _separated(
+        self, kind: int, below: NDArray[np.intp], tree: RootedForest
+    ) -> NDArray[np.bool_]:
+        """Whether who knows this could join what falls apart without the pair above each item."""
+        known = self.known[kind]
+        anchors = self.wish.is_anchor[known]
+        if self.wish.policy != "reference":
+            inside, outside = tree.counted(known, below)
+            return (inside > 0) & (outside > 0)
+        (one_in, one_out), (in_, out) = (
+            tree.counted(known[which], below) for which in (anchors, ~anchors)
+        )
+        return ((one_in > 0) & (out > 0)) | ((in_ > 0) & (one_out > 0))
 
     def _exchange(
         self,
@@ -127,6 +160,60 @@ class Forest:
             self.room[judge] += 1
             pair, dropped = reached[kind_of[judge]]
         self._add(judge, *pair)
+
+
+def _one_of_each(items: Indices, labels: NDArray[np.int32], joined: Collection[int]) -> list[int]:
+    """An item of each part but for those that are joined."""
+    firsts = items[np.unique(labels[items], return_index=True)[1]]
+    return [item for item in firsts.tolist() if labels[item] not in joined]
+
+
+class RootedForest:
+    """A forest in which the items below each item stand one after another."""
+
+    def __init__(self, size: int, pairs: Iterable[JudgePair]) -> None:
+        near: list[list[int]] = [[] for _ in range(size)]
+        for _, i, j in pairs:
+            near[i].append(j)
+            near[j].append(i)
+        self.start, self.end = np.full(size, -1), np.zeros(size, np.intp)
+        self.root = np.zeros(size, np.intp)
+        order: list[int] = []
+        for root in range(size):
+            line = [root] if self.start[root] < 0 else []
+            while line:
+                item = line.pop()
+                if item < 0:  # all below it were visited
+                    self.end[~item] = len(order)
+                    continue
+                self.start[item], self.root[item] = len(order), root
+                order.append(item)
+                line.append(~item)
+                line += [other for other in near[item] if self.start[other] < 0]
+        self.order = np.array(order)
+
+    def below(self, pairs: Iterable[JudgePair]) -> NDArray[np.intp]:
+        """Of each pair the item that is farther from its root."""
+        return np.array([i if self.start[i] > self.start[j] else j for _, i, j in pairs], np.intp)
+
+    def counted(
+        self, items: Indices, below: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """How many of the items are below each item, itself too, and in the rest of its part."""
+        there = np.zeros(len(self.order), np.intp)
+        there[self.start[items]] = 1
+        until = np.concatenate(([0], np.cumsum(there)))
+        inside = until[self.end[below]] - until[self.start[below]]
+        roots = self.root[below]
+        return inside, until[self.end[roots]] - until[self.start[roots]] - inside
+
+    def sides(self, item: int) -> NDArray[np.int32]:
+        """Labels of what is below an item, and of the rest of its part; nothing of other parts."""
+        labels = np.full(len(self.order), NOWHERE, np.int32)
+        root = self.root[item]
+        labels[self.order[self.start[root] : self.end[root]]] = 0
+        labels[self.order[self.start[item] : self.end[item]]] = 1
+        return labels
 
 
 def spanning_forest(wish: DesignWish, slots: Iterable[JudgePair] = ()) -> Forest:
@@ -157,11 +244,15 @@ def require_connectable(wish: DesignWish) -> None:
 def _enough(wish: DesignWish) -> int | None:
     """The fewest comparisons of each judge that can connect all; None where no number does."""
     most = min(wish.pairs_known(known) for known in wish.known_items)
-    for distinct in range(wish.distinct + 1, min(most, len(wish.items) - 1) + 1):
-        try:
-            more = replace(wish, per_judge=distinct + wish.repeats)
-        except InputError:  # anchors have no room for more
-            return None
-        if len(spanning_forest(more).pairs) == len(wish.items) - 1:
-            return distinct + wish.repeats
-    return None
+    most = min(most, len(wish.items) - 1)
+    if wish.policy == "reference":
+        most = min(most, wish.anchor_limit * int(wish.is_anchor.sum()) // len(wish.judges))
+
+    def connects(distinct: int) -> bool:
+        more = replace(wish, per_judge=distinct + wish.repeats)
+        return len(spanning_forest(more).pairs) == len(wish.items) - 1
+
+    if most <= wish.distinct or not connects(most):
+        return None
+    between = range(wish.distinct + 1, most + 1)  # with more of each, what connects still does
+    return between[bisect_left(between, 1, key=connects)] + wish.repeats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -128,7 +129,7 @@ def _refuse_sizes(wish: DesignWish) -> None:
 def _refuse_names(wish: DesignWish) -> None:
     for what, names in (("item", wish.items), ("judge", wish.judges)):
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = Counter(names).most_common(1)[0][0]
             raise InputError(f"the {what} {twice!r} is there twice; give each a name of its own")
 
 
@@ -215,7 +216,7 @@ def _refuse_anchors(wish: DesignWish) -> None:
             "the design 'reference' compares items with anchors, and there are none; give anchors, "
             "or choose 'balanced'"
         )
-    strange = [item for item in wish.anchors if item not in set(wish.items)]
+    strange = sorted(set(wish.anchors) - set(wish.items), key=wish.anchors.index)
     if strange:
         raise InputError(f"anchors name {some_names(strange)}, not among the items; use their ids")
     room = wish.anchor_limit * int(wish.is_anchor.sum())

@@ -76,9 +76,7 @@ def serve(
     ).prepared()  # fmt: skip
     paths = find_studies(folders)
     addresses = {name: study_database(name, database) for name in paths}
-    lines = []
-    for name, path in paths.items():
-        lines += check_first(path, addresses[name], start.write_line)
+    lines = check_first({paths[name]: addresses[name] for name in paths}, start.write_line)
     studies = {name: _open_study(path, addresses[name]) for name, path in paths.items()}
     options, notes = start.checked_options()
     lines += notes

@@ -393,6 +393,18 @@ def test_a_preview_is_the_real_thing_and_counts_nowhere(ada, app, home):
     assert Visitor(app).get("/site/preview/green/").status_code == 404
 
 
+def test_a_preview_of_a_study_for_a_panel_alone_can_be_gone_through(ada, home):
+    path = home / "green" / "study.toml"
+    panel = '\n[panel]\nidentifiers = ["PROLIFIC_PID"]\nonly = true\n'
+    path.write_text(path.read_text() + panel)
+    ada.get(AT)
+    ada.send(f"{AT}/preview", "open")
+    ada.get("/site/preview/green/begin")
+    consent = next(t["value"] for _, t in ada.page.tags if t.get("name") == "consent")
+    ada.send("/site/preview/green/begin", consent=consent)
+    assert ada.path == "/site/preview/green/pair"
+
+
 # From copy to deletion.
 
 

@@ -82,7 +82,8 @@ class PreviewDispatcher:
 def _open(site: HostSite, name: str) -> Starlette:
     study = Study.open(site.folder.study(name))
     judges = replace(study.settings.judges, invited_only=False)
-    study = replace(study, settings=replace(study.settings, judges=judges))
+    panel = replace(study.settings.panel, only=False)  # whoever looks comes from none
+    study = replace(study, settings=replace(study.settings, judges=judges, panel=panel))
     key = hashlib.sha256(f"preview {name} {read_key(site.folder.path)}".encode()).hexdigest()
     path = f"{PATH}/{name}"
     options: dict[str, Any] = {

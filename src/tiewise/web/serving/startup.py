@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -44,23 +44,29 @@ def first_sign_in_link(
         store.close()
 
 
-def check_first(folder: Path, database: str | None, write_line: Callable[[str], None]) -> list[str]:
-    """Refuse a study of which `tiewise check` says that it is broken; the rest are notes.
+def check_first(studies: Mapping[Path, str | None], write_line: Callable[[str], None]) -> list[str]:
+    """Refuse studies of which `tiewise check` says that they are broken; the rest are notes.
 
-    Several faults are written, one a line. An erasure that is overdue is a note: it is done on
-    the site, too.
+    `studies` are folders, each with the address of its database. Several faults are written, those
+    of all studies, one a line. An erasure that is overdue is a note: it is done on the site, too.
     """
-    with warnings.catch_warnings(record=True) as noticed:
-        warnings.simplefilter("always", InputWarning)
-        broken, overdue = study_faults(folder, database)
-    if len(broken) == 1:
-        raise InputError(f"{folder}: {broken[0]}")
-    if broken:
-        for fault in broken:
+    faults: list[tuple[Path, str]] = []
+    notes = []
+    for folder, database in studies.items():
+        with warnings.catch_warnings(record=True) as noticed:
+            warnings.simplefilter("always", InputWarning)
+            broken, overdue = study_faults(folder, database)
+        faults += [(folder, fault) for fault in broken]
+        minor = [str(one.message) for one in noticed if issubclass(one.category, InputWarning)]
+        notes += [f"{NOTE} {folder}: {line}" for line in [*overdue, *minor]]
+    if len(faults) == 1:
+        raise InputError(f"{faults[0][0]}: {faults[0][1]}")
+    if faults:
+        for folder, fault in faults:
             write_line(f"{folder}: {fault}")
-        raise InputError(f"{len(broken)} things to mend in {folder}, as said above")
-    minor = [str(one.message) for one in noticed if issubclass(one.category, InputWarning)]
-    return [f"{NOTE} {folder}: {line}" for line in [*overdue, *minor]]
+        where = ", ".join(dict.fromkeys(str(folder) for folder, _ in faults))
+        raise InputError(f"{len(faults)} things to mend in {where}, as said above")
+    return notes
 
 
 def language_lines(study: Study, database: str | None = None) -> list[str]:
