@@ -186,7 +186,7 @@ def test_over_normal_latent_values_qualities_keep_mean_and_slope():
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     level = np.expm1(0.005) / 0.1 / (1 + skewness.STRAIGHT)
     numbers = np.array([[0.7, 0.5, 0.1, 0.15, np.exp(-(0.15**2) / 2), level]])
-    quality, slope, bend = skewness.qualities(numbers, 0.7 + 0.5 * nodes[None])
+    quality, slope, curvature = skewness.qualities(numbers, 0.7 + 0.5 * nodes[None])
     weights = weights / weights.sum()
     assert np.isclose(quality[0] @ weights, 0.7, atol=1e-3)
     assert np.isclose(slope[0] @ weights, 1.0, atol=0.01)
@@ -194,7 +194,7 @@ def test_over_normal_latent_values_qualities_keep_mean_and_slope():
     low, high = skewness.qualities(numbers, 1.1 + near[None])[0][0]
     assert np.isclose((high - low) / 2e-6, skewness.qualities(numbers, np.array([[1.1]]))[1][0, 0])
     assert (slope > 0).all()
-    assert np.isfinite(bend).all()
+    assert np.isfinite(curvature).all()
 
 
 @pytest.mark.parametrize("skew", [-skewness.MOST, skewness.MOST])
@@ -204,7 +204,7 @@ def test_every_quality_has_a_latent_value(skew, tail):
     level = np.expm1(skew**2 / 2) / skew / (1 + skewness.STRAIGHT)
     numbers = np.array([[0.7, 0.5, skew, np.sqrt(tail), np.exp(-tail / 2), level]])
     far = 0.7 + 0.5 * np.array([[-1e4, -300.0, -3.0, 0.0, 3.0]])
-    quality, slope, bend = skewness.qualities(numbers, far if skew > 0 else 1.4 - far)
+    quality, slope, curvature = skewness.qualities(numbers, far if skew > 0 else 1.4 - far)
     reached = np.sign(skew) * (quality[0] - 0.7) / 0.5
     assert reached[0] < -6
     assert (np.diff(reached) > 0).all()
@@ -212,6 +212,6 @@ def test_every_quality_has_a_latent_value(skew, tail):
     h = 1e-5
     for u in (0.2, 0.7, 1.9):
         near, steep, _ = (one[0] for one in skewness.qualities(numbers, np.array([[u - h, u + h]])))
-        _, slope, bend = (one[0, 0] for one in skewness.qualities(numbers, np.array([[u]])))
+        _, slope, curvature = (one[0, 0] for one in skewness.qualities(numbers, np.array([[u]])))
         assert np.isclose((near[1] - near[0]) / (2 * h), slope, rtol=1e-7)
-        assert np.isclose(np.log(steep[1] / steep[0]) / (2 * h), bend, atol=1e-6)
+        assert np.isclose(np.log(steep[1] / steep[0]) / (2 * h), curvature, atol=1e-6)

@@ -123,13 +123,13 @@ def fused_trajectory(
         _kick_and_rotate(q, p, kick, kicks[k], rotations[k])
         x, sd, log_alpha, t, tie = _coordinates(at, q)
         latent = np.dot(at.kick_basis, x.astype(at.kick_basis.dtype))
-        quality, slope, bend = _qualities(at, latent)
-        kick = _kick(at, q, x, sd, log_alpha, t, tie, quality, latent, slope, bend)
+        quality, slope, curvature = _qualities(at, latent)
+        kick = _kick(at, q, x, sd, log_alpha, t, tie, quality, latent, slope, curvature)
     _kick_and_rotate(q, p, kick, kicks[-2], rotations[-1])
     x, sd, log_alpha, t, tie = _coordinates(at, q)
     whole_latent = np.dot(at.basis, x)
-    whole, slope, bend = _qualities(at, whole_latent)
-    kick = _kick(at, q, x, sd, log_alpha, t, tie, whole, whole_latent, slope, bend)
+    whole, slope, curvature = _qualities(at, whole_latent)
+    kick = _kick(at, q, x, sd, log_alpha, t, tie, whole, whole_latent, slope, curvature)
     for i in range(q.shape[0]):
         for c in range(q.shape[1]):
             p[i, c] += kicks[-1] * kick[i, c]
@@ -208,7 +208,7 @@ def _kick(
     quality: Floats,
     latent: Floats,
     slope: Floats,
-    bend: Floats,
+    curvature: Floats,
 ) -> Floats:
     """Gradient of what the log density has beyond that of N(0, I)."""
     s, rank, chains = at.scalars, at.eigenvalues.size, q.shape[1]
@@ -218,7 +218,7 @@ def _kick(
         precision[c] = math.exp(-2.0 * log_alpha[c])
     by_scale = np.zeros(chains)
     if at.skew.shape[0] > 0:
-        by_scale = latent_gradient(by_quality, quality, latent, slope, bend, precision)
+        by_scale = latent_gradient(by_quality, quality, latent, slope, curvature, precision)
     by_x = np.dot(at.kick_basis.T, by_quality)
     for c in range(chains):
         if s.has_tie:

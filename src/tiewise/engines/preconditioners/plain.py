@@ -222,8 +222,8 @@ class PlainPreconditioner:
         basis = self.basis if self.basis_single is None else self.basis_single
         by_scale = np.zeros_like(by_tie)
         if self.skew is not None:
-            _, slope, bend = qualities(self.skew, latent)
-            by_scale = latent_gradient(by_quality, quality, latent, slope, bend, precision)
+            _, slope, curvature = qualities(self.skew, latent)
+            by_scale = latent_gradient(by_quality, quality, latent, slope, curvature, precision)
         by_x = basis.T @ by_quality
         by_log_alpha = by_scale + transform_gradient(
             by_x, x, sd, self.precision_mean, precision, self.tie_coefficients, by_t, out

@@ -100,7 +100,8 @@ def averaged_higher_derivatives(
 @compiled
 def qualities(skew: Floats, latent: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
     """Qualities at latent values (items, chains), dλ/du, and the derivative of its logarithm."""
-    quality, slope, bend = np.empty_like(latent), np.empty(latent.shape), np.empty(latent.shape)
+    quality = np.empty_like(latent)
+    slope, curvature = np.empty(latent.shape), np.empty(latent.shape)
     for i in range(latent.shape[0]):
         mean, sd, c, root, scale, level = skew[i]
         widest = 0.0
@@ -117,21 +118,21 @@ def qualities(skew: Floats, latent: NDArray[Any]) -> tuple[Floats, Floats, Float
         for k in range(latent.shape[1]):
             inverse = 1.0 / slope[i, k]
             odd, even = scale * (slope[i, k] - inverse) / 2, scale * (slope[i, k] + inverse) / 2
-            bend[i, k] = root * odd / even / sd
+            curvature[i, k] = root * odd / even / sd
             slope[i, k], quality[i, k] = even, odd / root
         for k in range(latent.shape[1]):
             inside = c * quality[i, k]
             stretch = exponential(inside) if widest < math.inf else math.exp(inside)
             curved = (stretch - 1.0) / c + STRAIGHT * quality[i, k]
-            bend[i, k] += c * slope[i, k] / (1.0 + STRAIGHT / stretch) / sd
+            curvature[i, k] += c * slope[i, k] / (1.0 + STRAIGHT / stretch) / sd
             slope[i, k] *= (stretch + STRAIGHT) / (1.0 + STRAIGHT)
             quality[i, k] = mean + sd * (curved / (1.0 + STRAIGHT) - level)
-    return quality, slope, bend
+    return quality, slope, curvature
 
 
 @compiled
 def latent_gradient(
-    by_quality: Floats, quality: Floats, latent: Floats, slope: Floats, bend: Floats,
+    by_quality: Floats, quality: Floats, latent: Floats, slope: Floats, curvature: Floats,
     prior_precision: Floats,
 ) -> Floats:  # fmt: skip
     """Turn slopes by quality into those by the latent value; returns what log α has more.
@@ -143,7 +144,7 @@ def latent_gradient(
         for c in range(prior_precision.size):
             one, u = quality[i, c], latent[i, c]
             own = by_quality[i, c] - one * prior_precision[c]
-            by_quality[i, c] = slope[i, c] * own + u * prior_precision[c] + bend[i, c]
+            by_quality[i, c] = slope[i, c] * own + u * prior_precision[c] + curvature[i, c]
             by_log_alpha[c] += (one * one - u * u) * prior_precision[c]
     return by_log_alpha
 
