@@ -72,7 +72,7 @@ def no_threshold(results: Results) -> str:
         return f"{answers} {were} left out, and the model has no tie threshold."
     return (
         "Nobody called a tie, so the model has no tie threshold. If judges could have called one, "
-        "that nobody did is information, and tiewise fit --ties keeps one."
+        "that nobody did is information, and a fit with the option ties keeps one."
     )
 
 

@@ -75,8 +75,8 @@ def print_sheets(
 def _lists(study: Study) -> Any:
     if study.design is None:
         raise InputError(
-            f"{study.folder} has no design.csv; make one with `tiewise design`, and the study with "
-            "`tiewise new --design`"
+            f"{study.folder} has no design.csv; make one with `tiewise design`, and a new study "
+            "with that design"
         )
     if study.settings.questions:
         raise InputError("sheets ask one question, and this study asks several; judge on the site")

@@ -89,8 +89,8 @@ def anchor_problems(
         yield Problem(
             "anchors",
             f"values are {apart:,.4g} logits apart, and nobody chooses as surely as that; give "
-            "them in logits (400 points of Elo are 2.303), or leave them to `tiewise fit "
-            "--anchor-slope`",
+            "them in logits (400 points of Elo are 2.303), or leave them to a fit that learns "
+            "the slope of anchors",
         )
 
 
