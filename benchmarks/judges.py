@@ -18,7 +18,7 @@ from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.terms import Sharpness, Thresholds
 from tiewise.posterior.fit import fit

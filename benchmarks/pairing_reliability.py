@@ -11,7 +11,7 @@ from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.engines.transport import Transport
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.posterior.fit import fit
 from tiewise.posterior.reliability import reliability
 

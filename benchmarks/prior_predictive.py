@@ -12,20 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.model.scalar_priors import (
-    DEFAULT_TIE,
-    DEFAULT_VARIANCE,
-    PAPER_TIE,
-    PAPER_VARIANCE,
-    Exponential,
-    HalfNormal,
-    HalfNormalSpread,
-    InverseGamma,
-    TiePrior,
-    VariancePrior,
-    format_prior,
-    prior_to_dict,
-)
+from tiewise.model.prior_sets import DEFAULT_TIE, DEFAULT_VARIANCE, PAPER_TIE, PAPER_VARIANCE
+from tiewise.model.scalar_priors.base import TiePrior, VariancePrior
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.half_normal import HalfNormal
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.notation import format_prior, prior_to_dict
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,8 @@ from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Exponential, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
 from tiewise.posterior.fit import fit

@@ -22,7 +22,8 @@ from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Exponential, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
 
@@ -46,12 +47,12 @@ LANES = (
 
 
 LONGEST = (
-    "web/host/test_newcomer_browser.py", "web/judge/test_map_stages.py",
+    "web/host/test_newcomer_browser.py", "web/judge/maps/test_map_stages.py",
     "web/researcher/test_researcher_browser.py", "web/test_fuzz.py", "test_regression.py",
     "report/test_report_browser.py", "engines/test_reference_posteriors.py",
     "engines/sparse/test_sparse_anchors.py", "web/host/test_host.py", "web/host/test_new_study.py",
     "web/api/test_openapi.py", "engines/test_transport.py", "test_site.py",
-    "workflows/test_datasets.py", "web/researcher/test_inviting.py", "test_extending.py",
+    "workflows/test_datasets.py", "web/researcher/people/test_inviting.py", "test_extending.py",
     "planning/test_plan_study.py", "cli/test_fit.py", "web/test_whole_study.py",
     "cli/test_checks.py", "workflows/test_compare_models.py", "engines/test_recentring.py",
     "cli/test_plan.py", "web/researcher/test_control.py", "cli/test_term_options.py",
@@ -66,7 +67,7 @@ LONGEST = (
     "web/test_verdict_everywhere.py", "engines/test_gibbs.py",
     "criticism/test_model_comparison.py", "criticism/test_predictive_checks.py",
     "criticism/test_judge_fit.py", "criticism/test_judge_statistics.py", "plots/test_catalogue.py",
-    "web/judge/test_item_kinds_browser.py",
+    "web/judge/items/test_item_kinds_browser.py",
 )  # fmt: skip
 """The files that take longest, every day or of the slow tests: begun first, so that no core waits
 for the last of them."""

@@ -316,9 +316,25 @@ def test_a_folder_has_few_modules_and_one_sentence():
 
 
 def test_every_folder_of_tests_has_its_folder_of_code():
-    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
-    beside = {"support", "fixtures", "regression", "deploy", "__pycache__"}
-    assert {name for name in folders - beside if not (SOURCE / name).is_dir()} == set()
+    tests = ROOT / "tests"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    # The images and the wheel are of the whole repository.
+    folders -= {Path("deploy")}
+    assert len(folders) > 40
+    assert {folder for folder in folders if not (SOURCE / folder).is_dir()} == set()
+
+
+def test_what_a_test_imports_most_deeply_is_of_its_folder():
+    """A test that imports from one folder within its own alone lies in that folder."""
+    astray = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        folder = path.parent.relative_to(ROOT / "tests").as_posix()
+        imports = imports_of(folder, path.read_text(encoding="utf-8"))
+        own = {target for _, target in own_imports(list(imports)) if within(target, folder)}
+        homes = {target.rpartition("/")[0] for target in own}
+        if len(homes) == 1 and homes != {folder}:
+            astray.append(f"{path.name} of {folder} is about {homes.pop()}")
+    assert astray == []
 
 
 def test_what_is_generated_in_the_page_is_up_to_date(monkeypatch):

@@ -73,7 +73,7 @@ def desk(tmp_path, monkeypatch):
     from tiewise.geo.areas import Areas
     from tiewise.geo.graph import Graph
     from tiewise.model.map_priors import Network
-    from tiewise.model.scalar_priors import Fixed
+    from tiewise.model.scalar_priors.fixed import Fixed
     from tiewise.model.simulate import Truth, simulate_comparisons
     from tiewise.workflows import datasets
 
@@ -238,7 +238,8 @@ def test_every_engine_is_explained(page):
 
 
 def test_every_prior_that_can_be_said_is_explained():
-    from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, parse_prior
+    from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
+    from tiewise.model.scalar_priors.notation import parse_prior
 
     text = section(COMMAND, "## tiewise fit")
     for option, kinds in (("--variance-prior", VARIANCE_PRIORS), ("--tie-prior", TIE_PRIORS)):

@@ -23,7 +23,7 @@ MOST_FILES = {"An answer": 4, "A kind of item": 3}
 def test_there_is_one_for_each_registry():
     assert [one.title for one in WALKTHROUGHS] == [
         "An engine", "An input format", "A section of the report", "A plot", "A pairing policy",
-        "A prior of quality", "An answer", "A kind of item",
+        "A prior of quality", "A scalar prior", "An answer", "A kind of item",
     ]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def structure(package: Path = PACKAGE) -> dict[str, Any]:
         "longest module": max(
             len(path.read_text(encoding="utf-8").splitlines()) for path in modules(package)
         ),
-        "function length, median": statistics.median(lengths),
+        "function length, median": statistics.median_low(lengths),
         "function length, nine in ten below": sorted(lengths)[int(0.9 * len(lengths))],
         "class names used twice or more": len(repeated_classes(package)),
     }

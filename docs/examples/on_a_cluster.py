@@ -30,7 +30,7 @@ def study(inputs: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     from scipy.stats import spearmanr
 
     import tiewise as tw
-    from tiewise.model.scalar_priors import Fixed
+    from tiewise.model.scalar_priors.fixed import Fixed
     from tiewise.model.simulate import Truth, simulate_counts
 
     rng = np.random.default_rng(seed)

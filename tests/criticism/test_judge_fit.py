@@ -26,7 +26,7 @@ from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import build_model
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, random_pairs
 from tiewise.model.term_options import TermOptions
 from tiewise.model.terms import Groups, Order, Sharpness, Thresholds

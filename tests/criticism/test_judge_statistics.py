@@ -17,7 +17,7 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, random_pairs, simulate_answers
 from tiewise.posterior.judgement_record import JudgementTable
 from tiewise.progress import no_progress

@@ -18,7 +18,7 @@ from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.terms import Sharpness, Thresholds
 from tiewise.posterior.fit import fit
 from tiewise.posterior.judgement_record import JudgementRecord

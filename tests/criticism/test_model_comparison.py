@@ -26,7 +26,9 @@ from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import build_model
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.model.term_options import TermOptions
 from tiewise.posterior.fit import fit
 from tiewise.posterior.results_folder import Results, read_results, write_results_folder

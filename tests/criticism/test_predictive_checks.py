@@ -19,7 +19,7 @@ from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, random_pairs
 from tiewise.model.terms import Groups, Order, Thresholds
 from tiewise.posterior.fit import fit

@@ -19,7 +19,7 @@ from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.posterior.judgement_record import JudgementRecord
 from tiewise.posterior.reliability import reliability_facts, scale_separation
 from tiewise.progress import no_progress

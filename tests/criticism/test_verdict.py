@@ -29,7 +29,7 @@ from tiewise.engines.laplace import Laplace
 from tiewise.engines.transport import Transport
 from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
 

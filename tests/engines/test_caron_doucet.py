@@ -25,7 +25,10 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormalSpread, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import parameters, summarise
 from tiewise.progress import no_progress

@@ -14,7 +14,7 @@ from tiewise.engines import transport
 from tiewise.engines.transport import Transport
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.terms import Order
 from tiewise.posterior.fit import fit
 from tiewise.posterior.judgement_record import (

@@ -24,11 +24,9 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Covariance, Independent
-from tiewise.model.scalar_priors import (
-    Gamma,
-    HalfNormalSpread,
-    Uniform,
-)
+from tiewise.model.scalar_priors.gamma import Gamma
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.uniform import Uniform
 from tiewise.model.simulate import Truth, random_pairs, simulate_counts
 from tiewise.progress import no_progress
 

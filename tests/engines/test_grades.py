@@ -21,7 +21,9 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Exponential, Fixed, HalfNormal
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal import HalfNormal
 from tiewise.model.simulate import Truth, random_pairs, replicate_counts, simulate_counts
 from tiewise.model.terms import Sharpness, Thresholds
 from tiewise.posterior.fit import fit

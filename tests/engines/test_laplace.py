@@ -13,7 +13,7 @@ from tiewise.data.comparisons import read_comparisons
 from tiewise.data.counts import Counts
 from tiewise.engines.laplace import Laplace
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Exponential
+from tiewise.model.scalar_priors.exponential import Exponential
 from tiewise.model.simulate import simulate_counts
 from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import summarise

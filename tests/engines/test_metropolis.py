@@ -32,14 +32,12 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Covariance, Independent, Precision
-from tiewise.model.scalar_priors import (
-    Exponential,
-    Fixed,
-    Gamma,
-    HalfNormalSpread,
-    InverseGamma,
-    Uniform,
-)  # fmt: skip
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.gamma import Gamma
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.uniform import Uniform
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
 from tiewise.progress import no_progress

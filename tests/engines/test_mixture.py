@@ -30,7 +30,9 @@ from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network, log_share_prior, share_of
-from tiewise.model.scalar_priors import Fixed, HalfNormal, HalfNormalSpread
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal import HalfNormal
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.model.terms import Order
 from tiewise.posterior.diagnostics import worst

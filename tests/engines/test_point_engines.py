@@ -27,7 +27,10 @@ from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Exponential, Fixed, Gamma, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.gamma import Gamma
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import TRUSTED_K, _resample, fit
 from tiewise.progress import no_progress

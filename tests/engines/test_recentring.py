@@ -18,7 +18,7 @@ from support.reference_formulas import LEVEL, assert_normal_scores
 from tiewise.engines.gibbs import Gibbs, _Sampler, _State
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Covariance
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.progress import no_progress
 

@@ -15,13 +15,11 @@ from tiewise.model.build import ModelOptions, build_model, choose_prior
 from tiewise.model.map_priors import Network
 from tiewise.model.prior_sets import paper_priors
 from tiewise.model.quality_priors import Covariance, Independent, Precision
-from tiewise.model.scalar_priors import (
-    Exponential,
-    Fixed,
-    HalfNormal,
-    HalfNormalSpread,
-    InverseGamma,
-)
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal import HalfNormal
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.model.term_options import TermOptions
 
 PAIR = Counts.of(["a", "b"], [0], [1], [3], [2], [1])

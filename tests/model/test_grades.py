@@ -14,7 +14,8 @@ from tiewise.data.counts import Counts
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
-from tiewise.model.scalar_priors import Exponential, HalfNormal
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.half_normal import HalfNormal
 from tiewise.model.simulate import Truth, replicate_counts, simulate_counts
 from tiewise.model.terms import Order, Sharpness, Thresholds
 

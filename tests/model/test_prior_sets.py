@@ -9,8 +9,15 @@ from scipy import integrate, stats
 import tiewise as tw
 from tiewise.errors import InputError
 from tiewise.model import PRIOR_SET_NAMES
-from tiewise.model.prior_sets import describe_prior_set, prior_set, prior_set_name
-from tiewise.model.scalar_priors import DEFAULT_TIE, DEFAULT_VARIANCE, PAPER_TIE, PAPER_VARIANCE
+from tiewise.model.prior_sets import (
+    DEFAULT_TIE,
+    DEFAULT_VARIANCE,
+    PAPER_TIE,
+    PAPER_VARIANCE,
+    describe_prior_set,
+    prior_set,
+    prior_set_name,
+)
 
 COUNTS = tw.Counts.of(["a", "b", "c"], [0, 1], [1, 2], [3, 1], [2, 1], [1, 0])
 LANE = tw.ItemContext.read(edges=[("a", "b"), ("b", "c")])

@@ -12,7 +12,7 @@ from support.reference_formulas import repeated, tally
 from tiewise.data.counts import Counts
 from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.semiorder import cannot_say, is_semiorder
 
 NONE, FIRST, SECOND, TIE = range(4)

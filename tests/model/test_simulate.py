@@ -16,7 +16,9 @@ from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Covariance, Independent
-from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.model.simulate import (
     Truth,
     random_pairs,

@@ -30,13 +30,11 @@ from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import (
-    Exponential,
-    Fixed,
-    HalfNormalSpread,
-    InverseGamma,
-    format_prior,
-)
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.notation import format_prior
 from tiewise.model.simulate import Truth, replicate_counts
 from tiewise.model.strata_kernels import MAX_GAP, exp_double, exp_single
 from tiewise.model.term_design import TermDesign

@@ -22,7 +22,7 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.prior_sets import prior_set_name
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, random_pairs, simulate_answers, simulate_counts
 from tiewise.planning import search
 from tiewise.planning.accuracy import MEASURES, accuracy_measures

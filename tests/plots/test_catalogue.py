@@ -21,7 +21,7 @@ from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.plots import PLOT_FILES, PLOTS
 from tiewise.plots.canvas import DPI, WIDTH, save, text_width, wrap

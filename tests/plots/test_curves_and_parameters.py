@@ -13,14 +13,12 @@ from xarray import DataTree
 from support.drawings import MODEL, results_of, table_of, words
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
-from tiewise.model.scalar_priors import (
-    Exponential,
-    Gamma,
-    HalfNormal,
-    HalfNormalSpread,
-    InverseGamma,
-    Uniform,
-)  # fmt: skip
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.gamma import Gamma
+from tiewise.model.scalar_priors.half_normal import HalfNormal
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.uniform import Uniform
 from tiewise.plots.learning import learning_plot, remaining_uncertainty
 from tiewise.plots.parameters import parameter_plot, prior_density
 from tiewise.plots.tie_curve import TIE_CURVE, observed_shares, observed_ties, tie_curve_plot

@@ -18,7 +18,7 @@ from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import build_model
 from tiewise.model.likelihood import answer_probabilities
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.semiorder import is_semiorder
 from tiewise.model.terms import Groups, Order, Sharpness
 from tiewise.posterior.fit import fit

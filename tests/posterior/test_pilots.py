@@ -15,8 +15,8 @@ from scipy import stats
 from tiewise.criticism.claim import top_probability
 from tiewise.criticism.verdict import verdict
 from tiewise.model.build import build_model
+from tiewise.model.prior_sets import DEFAULT_TIE, DEFAULT_VARIANCE
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import DEFAULT_TIE, DEFAULT_VARIANCE
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
 from tiewise.text import PROBABILITY_SCALE, probability_words

@@ -16,7 +16,7 @@ from tiewise.engines.caron_doucet import CaronDoucet
 from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.engines.transport import Transport
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
 from tiewise.posterior.prior_sensitivity import power_weights, sensitivities

@@ -20,7 +20,9 @@ from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.posterior import sampling
 from tiewise.posterior.diagnostics import ess
 from tiewise.posterior.fit import fit

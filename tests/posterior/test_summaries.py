@@ -20,7 +20,7 @@ from tiewise.engines.maximum_likelihood import MaximumLikelihood
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.posterior.fit import fit
 from tiewise.posterior.summaries import parameters, preference, ranks, summarise, tie_curve
 

@@ -308,7 +308,8 @@ def density_points() -> dict[str, Any]:
     from tiewise.geo.graph import Graph
     from tiewise.model.bradley_terry import BradleyTerry
     from tiewise.model.map_priors import Network
-    from tiewise.model.scalar_priors import Exponential, InverseGamma
+    from tiewise.model.scalar_priors.exponential import Exponential
+    from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
     from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
 
     items, judges, groups = ("a", "b", "c", "d"), ("p", "q", "r"), 2

@@ -466,10 +466,16 @@ def test_any_engine_can_be_repeated(desk, monkeypatch, engine):
 
 def test_every_prior_has_its_numbers_explained():
     from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
-    from tiewise.report.priors import NUMBER_MEANINGS
+    from tiewise.registry import load
 
-    assert set(NUMBER_MEANINGS["variance"]) == set(VARIANCE_PRIORS)
-    assert set(NUMBER_MEANINGS["tie"]) == {*TIE_PRIORS, "no ties"}
+    assert all(load(line).numbers for line in [*VARIANCE_PRIORS.values(), *TIE_PRIORS.values()])
+
+
+def test_every_prior_of_quality_is_explained():
+    from tiewise.model import QUALITY_PRIORS
+    from tiewise.registry import load
+
+    assert all(load(line).meaning for line in QUALITY_PRIORS.values())
 
 
 # Written again, in other words.

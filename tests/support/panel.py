@@ -14,7 +14,7 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import QualityPrior
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, random_pairs
 from tiewise.posterior.fit import fit
 from tiewise.posterior.tree import attach_record

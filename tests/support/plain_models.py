@@ -13,14 +13,12 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Covariance, Independent
-from tiewise.model.scalar_priors import (
-    Exponential,
-    Fixed,
-    Gamma,
-    HalfNormalSpread,
-    InverseGamma,
-    Uniform,
-)
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.gamma import Gamma
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.uniform import Uniform
 
 ITEMS = ("a", "b", "c", "d")
 ANSWERS = repeated(

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiewise.model.scalar_priors import PAPER_TIE, PAPER_VARIANCE
+from tiewise.model.prior_sets import PAPER_TIE, PAPER_VARIANCE
 
 PAPER: dict[str, Any] = {"variance": PAPER_VARIANCE, "tie": PAPER_TIE}

@@ -23,7 +23,7 @@ from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.fit import fit
 from tiewise.posterior.results_folder import Results, Wording, read_results, write_results_folder

@@ -50,7 +50,7 @@ def fit_study(inputs: Mapping[str, Any], seed: SeedSequence) -> TaskResult:
     from tiewise.engines.laplace import Laplace
     from tiewise.model.bradley_terry import BradleyTerry
     from tiewise.model.quality_priors import Independent
-    from tiewise.model.scalar_priors import Fixed
+    from tiewise.model.scalar_priors.fixed import Fixed
     from tiewise.model.simulate import Truth, simulate_counts
     from tiewise.progress import no_progress
 

@@ -23,7 +23,9 @@ from tiewise.engines.transport import Transport
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Exponential, InverseGamma, Uniform
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.uniform import Uniform
 from tiewise.model.semiorder import is_semiorder
 from tiewise.model.simulate import Truth, random_pairs, simulate_counts
 from tiewise.model.terms import Order, Sharpness, Thresholds

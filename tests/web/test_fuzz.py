@@ -164,7 +164,7 @@ def test_it_knows_every_route_and_every_form(site):
     # Buttons that come with somebody invited, and with a suggestion: test_overview.py and
     # test_inviting.py in tests/web/researcher press them. They are sent to as routes.
     unseen |= {"/watch/invite/remove", "/watch/pairing"}
-    # Of studies with a design alone: tests/web/researcher/test_sheets.py sends these.
+    # Of studies with a design alone: tests/web/researcher/designs/test_sheets.py sends these.
     unseen |= {path for path in posts if path.startswith("/watch/sheets")}
     assert posts - sent <= unseen
 

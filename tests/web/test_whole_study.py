@@ -13,7 +13,7 @@ from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.geo.item_context import ItemContext
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth
 from tiewise.study.create import create_study
 from tiewise.study.export import export

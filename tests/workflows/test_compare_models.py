@@ -11,7 +11,7 @@ from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.geo.item_context import ItemContext
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, random_pairs
 from tiewise.workflows.compare_models import FILES, compare_models, simplest_within_error
 from tiewise.workflows.model_candidates import Candidate, first_candidates, possible_terms

@@ -217,7 +217,8 @@ def grade_columns(options: dict[str, Any]) -> dict[str, Any]:
 def scalar_priors(options: dict[str, Any]) -> dict[str, Any]:
     """The priors that the options ask for: those of a set, and single ones in place of its own."""
     from tiewise.model.prior_sets import prior_set
-    from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, Fixed
+    from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
+    from tiewise.model.scalar_priors.fixed import Fixed
 
     if options["variance"] is not None and options["variance_prior"] is not None:
         raise InputError("--variance holds the variance fixed; leave out --variance-prior")
@@ -242,7 +243,7 @@ def ties(options: dict[str, Any]) -> bool | None:
 
 
 def _prior(option: str, words: str, kinds: Any) -> Any:
-    from tiewise.model.scalar_priors import parse_prior
+    from tiewise.model.scalar_priors.notation import parse_prior
 
     try:
         return parse_prior(words, kinds)

@@ -22,7 +22,7 @@ from tiewise.criticism.judge_influence import restrict_to_judges, without_terms
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.posterior.fit import fit, make_engine, run_engine
 from tiewise.posterior.judgement_record import JudgementRecord
 from tiewise.posterior.reliability import scale_separation

@@ -12,7 +12,7 @@ from tiewise.demo.essays import essays
 from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth
 from tiewise.study.create import create_study
 from tiewise.study.study import Study

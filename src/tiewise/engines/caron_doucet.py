@@ -26,13 +26,8 @@ from tiewise.engines.capacity import announce
 from tiewise.engines.threads import chain_generators, in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.prior_sets import DEFAULT_TIE, DEFAULT_VARIANCE, PAPER_TIE, PAPER_VARIANCE
 from tiewise.model.quality_priors import Independent, describe_quality_prior
-from tiewise.model.scalar_priors import (
-    DEFAULT_TIE,
-    DEFAULT_VARIANCE,
-    PAPER_TIE,
-    PAPER_VARIANCE,
-)
 from tiewise.progress import Progress, ProgressCounter
 from tiewise.text import some_names
 

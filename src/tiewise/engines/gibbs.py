@@ -26,7 +26,8 @@ from tiewise.engines.updates.slice_sampling import slice_draw
 from tiewise.engines.updates.steps import SteppedLikelihood, cuts
 from tiewise.model import kernels
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Fixed, InverseGamma
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.optional import require
 from tiewise.progress import Progress, ProgressCounter
 

@@ -34,7 +34,7 @@ from tiewise.engines.updates.steps import SteppedLikelihood, cuts
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Mixture, share_of
-from tiewise.model.scalar_priors import InverseGamma
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.progress import Progress, ProgressCounter
 
 Floats = NDArray[np.float64]

@@ -22,7 +22,7 @@ from tiewise.experiments.plots import strips
 from tiewise.geo.graph import Graph
 from tiewise.jobs.run import TaskResult
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.planning.recovery import centred, correlation, rank_positions, rmse, sample_posterior
 from tiewise.plots.canvas import heading, notes, page, styled
 from tiewise.posterior.summaries import ENDS

@@ -21,7 +21,10 @@ from tiewise.experiments.experiment import (
 from tiewise.experiments.plots import coverage_rows
 from tiewise.jobs.run import TaskResult
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma, TiePrior, VariancePrior
+from tiewise.model.scalar_priors.base import TiePrior, VariancePrior
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.planning.recovery import centred, interval_covers, sample_posterior
 from tiewise.plots.canvas import heading, notes, page, styled

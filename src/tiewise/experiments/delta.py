@@ -29,7 +29,7 @@ from tiewise.experiments.plots import strips
 from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, random_pairs, simulate_counts
 from tiewise.planning.recovery import centred, correlation, interval_covers, sample_posterior
 from tiewise.plots.canvas import heading, notes, page, styled

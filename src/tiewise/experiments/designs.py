@@ -16,8 +16,9 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.model.map_priors import Network
+from tiewise.model.prior_sets import PAPER_TIE, PAPER_VARIANCE
 from tiewise.model.quality_priors import Covariance, QualityPrior
-from tiewise.model.scalar_priors import PAPER_TIE, PAPER_VARIANCE, Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.pairing.information import information
 

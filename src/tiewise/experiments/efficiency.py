@@ -26,7 +26,7 @@ from tiewise.experiments.timing import FULL_RUNS, LABELS, quality_ess, tie_ess, 
 from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.plots.canvas import heading, notes, page, styled
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from tiewise.jobs.run import TaskResult
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import Likelihood
 from tiewise.model.map_priors import Network
+from tiewise.model.prior_sets import PAPER_VARIANCE
 from tiewise.model.quality_priors import QualityPrior
-from tiewise.model.scalar_priors import PAPER_VARIANCE
 from tiewise.planning.recovery import (
     PosteriorSample,
     centred,

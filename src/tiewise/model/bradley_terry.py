@@ -21,18 +21,12 @@ from tiewise.model.likelihood import (
     PlainHessian,
 )
 from tiewise.model.map_priors import Mixture
+from tiewise.model.prior_sets import DEFAULT_STEP, DEFAULT_TIE, DEFAULT_VARIANCE
 from tiewise.model.quality_priors import Independent, QualityPrior
-from tiewise.model.scalar_priors import (
-    DEFAULT_STEP,
-    DEFAULT_TIE,
-    DEFAULT_VARIANCE,
-    Fixed,
-    TiePrior,
-    VariancePrior,
-    prior_to_dict,
-    require_tie_prior,
-    require_variance_prior,
-)
+from tiewise.model.scalar_priors.base import TiePrior, VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.kinds import require_tie_prior, require_variance_prior
+from tiewise.model.scalar_priors.notation import prior_to_dict
 from tiewise.model.term_design import TermDesign
 from tiewise.model.terms import Covariates, Term
 

@@ -13,14 +13,10 @@ from tiewise.geo.item_context import ItemContext
 from tiewise.model import QUALITY_PRIORS
 from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.prior_sets import DEFAULT_TIE, DEFAULT_VARIANCE
 from tiewise.model.quality_priors import QualityPrior, quality_prior_class
-from tiewise.model.scalar_priors import (
-    DEFAULT_TIE,
-    DEFAULT_VARIANCE,
-    Fixed,
-    TiePrior,
-    VariancePrior,
-)
+from tiewise.model.scalar_priors.base import TiePrior, VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.term_options import TermOptions, counts_and_terms, join_waves
 
 

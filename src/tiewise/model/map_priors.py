@@ -78,6 +78,7 @@ class Network(SpectralPrior):
     """
 
     kind: ClassVar[str] = "network"
+    meaning: ClassVar[str] = "Σ = D^−½ e^A D^−½, with A who borders whom and D the diagonal of e^A"
     takes: ClassVar[frozenset[str]] = frozenset({"share"})
 
     graph: Graph
@@ -198,6 +199,7 @@ class Distance(SpectralPrior):
     """
 
     kind: ClassVar[str] = "distance"
+    meaning: ClassVar[str] = "Σ falls with the distance between centroids"
     takes: ClassVar[frozenset[str]] = frozenset({"reach"})
 
     places: ArrayLike = field(repr=False)

@@ -7,16 +7,21 @@ from typing import Any, TypedDict
 
 from tiewise.errors import InputError
 from tiewise.model import PRIOR_SET_NAMES
-from tiewise.model.scalar_priors import (
-    DEFAULT_TIE,
-    DEFAULT_VARIANCE,
-    PAPER_TIE,
-    PAPER_VARIANCE,
-    TiePrior,
-    VariancePrior,
-    format_prior,
-    prior_to_dict,
+from tiewise.model.scalar_priors.base import TiePrior, VariancePrior
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.half_normal import HalfNormal
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.notation import format_prior, prior_to_dict
+
+DEFAULT_VARIANCE, DEFAULT_TIE, DEFAULT_STEP = (
+    HalfNormalSpread(2.0),
+    HalfNormal(1.0),
+    HalfNormal(2.0),
 )
+"""Proper, and wide enough for real studies: docs/priors.md has what they predict."""
+PAPER_VARIANCE, PAPER_TIE = InverseGamma(), Exponential()
+"""The choices of the paper, which are next to improper."""
 
 
 class PriorSet(TypedDict, total=False):

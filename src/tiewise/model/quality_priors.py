@@ -55,6 +55,8 @@ class RegisteredPrior(QualityPrior, Protocol):
     """A prior of quality that is known by name (`tiewise.model.QUALITY_PRIORS`)."""
 
     kind: ClassVar[str]
+    meaning: ClassVar[str]
+    """What it makes of Σ, in the words of the report."""
     takes: ClassVar[frozenset[str]]
     """Which of `matrix`, `reach` and `share` it is built from."""
 
@@ -85,6 +87,7 @@ class Independent:
     """Every item on its own: Σ = I."""
 
     kind: ClassVar[str] = "independent"
+    meaning: ClassVar[str] = "Σ is the identity: each item on its own"
     takes: ClassVar[frozenset[str]] = frozenset()
 
     items: tuple[str, ...] | None = None
@@ -176,6 +179,7 @@ class Covariance(SpectralPrior):
     """
 
     kind: ClassVar[str] = "covariance"
+    meaning: ClassVar[str] = "Σ as it was given"
     takes: ClassVar[frozenset[str]] = frozenset({"matrix"})
 
     matrix: InitVar[ArrayLike]
@@ -224,6 +228,7 @@ class Precision(SpectralPrior):
     """
 
     kind: ClassVar[str] = "precision"
+    meaning: ClassVar[str] = "Σ is the inverse of the matrix that was given"
     takes: ClassVar[frozenset[str]] = frozenset({"matrix"})
 
     matrix: Any = field(repr=False)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts
 from tiewise.model.kernels import compiled
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 
 if TYPE_CHECKING:
     from tiewise.model.bradley_terry import BradleyTerry

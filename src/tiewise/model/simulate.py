@@ -18,7 +18,8 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.model.map_priors import Mixture
 from tiewise.model.quality_priors import QualityPrior
-from tiewise.model.scalar_priors import Fixed, TiePrior, VariancePrior
+from tiewise.model.scalar_priors.base import TiePrior, VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.randomness import RNGLike
 
 Floats = NDArray[np.float64]

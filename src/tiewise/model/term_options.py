@@ -25,7 +25,7 @@ from tiewise.errors import InputError
 from tiewise.model import BY_GROUP
 from tiewise.model.facts.columns import FIRST, read_facts
 from tiewise.model.formula import ID_COLUMNS
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
 from tiewise.text import some_names
 

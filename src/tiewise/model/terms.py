@@ -15,14 +15,11 @@ from typing import Any, ClassVar
 
 from tiewise.errors import InputError
 from tiewise.model.quality_priors import QualityPrior, describe_quality_prior
-from tiewise.model.scalar_priors import (
-    Fixed,
-    HalfNormalSpread,
-    VariancePrior,
-    format_prior,
-    prior_to_dict,
-    require_variance_prior,
-)
+from tiewise.model.scalar_priors.base import VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.kinds import require_variance_prior
+from tiewise.model.scalar_priors.notation import format_prior, prior_to_dict
 
 
 @dataclass(frozen=True, eq=False)

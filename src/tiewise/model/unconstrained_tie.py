@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiewise.model.scalar_priors import TiePrior
+from tiewise.model.scalar_priors.base import TiePrior
 
 Floats = NDArray[np.float64]
 

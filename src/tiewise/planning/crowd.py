@@ -21,7 +21,7 @@ from tiewise.engines.preconditioners.plain import PlainPreconditioner, build_pre
 from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import QualityPrior
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_answers, simulate_strengths
 from tiewise.pairing.candidates import ANCHOR_LIMIT
 from tiewise.pairing.policies import Pair, PairingState, load_policy, next_pair

@@ -23,7 +23,7 @@ from tiewise.model.likelihood import answer_probabilities
 from tiewise.model.map_priors import Network
 from tiewise.model.prior_sets import prior_set
 from tiewise.model.quality_priors import Independent, QualityPrior
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth
 from tiewise.pairing import POLICIES
 from tiewise.pairing.candidates import ANCHOR_LIMIT

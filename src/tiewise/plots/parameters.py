@@ -10,16 +10,11 @@ from numpy.typing import NDArray
 
 from tiewise.errors import InputError
 from tiewise.geo.colours import INK, LOW, PRIOR
-from tiewise.model.scalar_priors import (
-    TIE_PRIORS,
-    VARIANCE_PRIORS,
-    Fixed,
-    ScalarPrior,
-    TiePrior,
-    VariancePrior,
-    format_prior,
-    prior_from_dict,
-)
+from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
+from tiewise.model.scalar_priors.base import TiePrior, VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.kinds import ScalarPrior
+from tiewise.model.scalar_priors.notation import format_prior, prior_from_dict
 from tiewise.plots.canvas import (
     SMALL,
     Block,
@@ -79,7 +74,7 @@ def scalar_parameters(results: Results) -> tuple[ScalarParameter, ScalarParamete
 
 
 def _prior(
-    model: Mapping[str, Any], name: str, kinds: Mapping[str, type[ScalarPrior]]
+    model: Mapping[str, Any], name: str, kinds: Mapping[str, str]
 ) -> tuple[ScalarPrior | None, str]:
     """The prior of a scalar, and its text: of one made in Python only text, of an engine's none."""
     if name not in model:

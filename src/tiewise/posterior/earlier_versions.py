@@ -9,7 +9,8 @@ from typing import Any
 from xarray import DataTree
 
 from tiewise.errors import InputError
-from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, parse_prior, prior_to_dict
+from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
+from tiewise.model.scalar_priors.notation import parse_prior, prior_to_dict
 from tiewise.posterior.variables import describe_variables
 
 

@@ -19,7 +19,8 @@ from xarray import Dataset, DataTree, Variable
 
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
-from tiewise.model.scalar_priors import Fixed, VariancePrior
+from tiewise.model.scalar_priors.base import VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.posterior.diagnostics import watched_items
 from tiewise.posterior.large.groups import all_draws, is_thinned, watched_draws
 from tiewise.posterior.predictions import PosteriorDraws, has_strata

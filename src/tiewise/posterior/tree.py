@@ -28,7 +28,8 @@ from tiewise.model.quality_priors import (
     QualityPrior,
     describe_quality_prior,
 )
-from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS, prior_from_dict
+from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
+from tiewise.model.scalar_priors.notation import prior_from_dict
 from tiewise.model.term_options import TermOptions, row_strata
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Term, Thresholds
 from tiewise.posterior.judgement_record import JudgementRecord

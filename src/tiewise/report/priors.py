@@ -6,34 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from tiewise.criticism.verdict_parts import THRESHOLDS
+from tiewise.model import QUALITY_PRIORS
 from tiewise.model.prior_sets import prior_set_name
-from tiewise.model.quality_priors import describe_quality_prior
-from tiewise.model.scalar_priors import format_prior
+from tiewise.model.quality_priors import describe_quality_prior, quality_prior_class
+from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
+from tiewise.model.scalar_priors.notation import format_prior
 from tiewise.model.terms import describe_term
+from tiewise.registry import load
 from tiewise.text import sentence_list
 
 NO_TIES = "no ties"
-
-QUALITY_MEANINGS = {
-    "independent": "Σ is the identity: each item on its own",
-    "network": "Σ = D^−½ e^A D^−½, with A who borders whom and D the diagonal of e^A",
-    "distance": "Σ falls with the distance between centroids",
-    "covariance": "Σ as it was given",
-    "precision": "Σ is the inverse of the matrix that was given",
-}
-NUMBER_MEANINGS = {
-    "variance": {
-        "inverse-gamma": "shape and scale", "half-normal": "scale; α, not α², is half-normal",
-        "fixed": "held at this value",
-    },
-    "tie": {
-        "exponential": "rate", "gamma": "shape and rate", "half-normal": "scale",
-        "uniform": "from and to", "fixed": "held at this value",
-        NO_TIES: "δ = 0, tied answers left out",
-    },
-}  # fmt: skip
-"""What the numbers of a prior are, by its kind."""
-
+NO_TIES_MEANING = "δ = 0, tied answers left out"
+SCALARS = (
+    ("variance", "Variance, α²", VARIANCE_PRIORS),
+    ("tie", "Tie threshold, δ", TIE_PRIORS),
+)
 
 PRIOR_SET_WORDS = {
     "default": "the defaults of Tiewise",
@@ -50,21 +37,31 @@ def prior_rows(model: Mapping[str, Any]) -> list[tuple[str, str]]:
         (
             "Qualities, Σ",
             describe_quality_prior(quality),
-            QUALITY_MEANINGS.get(quality["kind"], ""),
+            _quality_meaning(quality),
         ),
     ]
-    for key, label in (("variance", "Variance, α²"), ("tie", "Tie threshold, δ")):
+    for key, label, kinds in SCALARS:
         prior = model[key]
         words = NO_TIES if prior is None else format_prior(prior)
-        kind = NO_TIES if prior is None else prior["kind"]
-        lines.append((label, words, NUMBER_MEANINGS[key].get(kind, "")))
+        meaning = NO_TIES_MEANING if prior is None else _number_meaning(prior, kinds)
+        lines.append((label, words, meaning))
     for k, step in enumerate(model.get("step", ()), start=2):
-        meaning = NUMBER_MEANINGS["tie"].get(step["kind"], "")
-        lines.append((f"Step to cut {k}", format_prior(step), meaning))
+        lines.append((f"Step to cut {k}", format_prior(step), _number_meaning(step, TIE_PRIORS)))
     lines += [("Term", describe_term(term), "") for term in terms]
     return [
         (label, f"{words} ({meaning})" if meaning else words) for label, words, meaning in lines
     ]
+
+
+def _quality_meaning(prior: Mapping[str, Any]) -> str:
+    """What a prior of quality makes of Σ; empty for one that is in no registry."""
+    kind = prior["kind"]
+    return quality_prior_class(kind).meaning if kind in QUALITY_PRIORS else ""
+
+
+def _number_meaning(prior: Mapping[str, Any], kinds: Mapping[str, str]) -> str:
+    """What the numbers of a prior are; empty for one that is in no registry."""
+    return load(kinds[prior["kind"]]).numbers if prior["kind"] in kinds else ""
 
 
 SCALE_LABELS = {"alpha": "the spread α", "tie": "the tie threshold δ", "share": "the map's share ρ"}

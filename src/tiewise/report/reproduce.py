@@ -13,14 +13,9 @@ import numpy as np
 
 from tiewise.model.prior_sets import prior_set, prior_set_name
 from tiewise.model.quality_priors import describe_quality_prior
-from tiewise.model.scalar_priors import (
-    TIE_PRIORS,
-    VARIANCE_PRIORS,
-    Fixed,
-    format_prior,
-    prior_from_dict,
-    prior_to_dict,
-)
+from tiewise.model.scalar_priors import TIE_PRIORS, VARIANCE_PRIORS
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.notation import format_prior, prior_from_dict, prior_to_dict
 from tiewise.model.terms import describe_term
 from tiewise.posterior.results_folder import Results, Wording
 from tiewise.posterior.scales import DEFAULT_SCALE

@@ -18,7 +18,7 @@ from tiewise.geo.areas import Areas
 from tiewise.geo.graph import Graph
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Independent, QualityPrior
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import (
     JudgementBatch,
     Truth,

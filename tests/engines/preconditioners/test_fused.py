@@ -14,7 +14,8 @@ from tiewise.engines.preconditioners import plain, skewness
 from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.engines.transport import PATIENT_STEPS, SPARSE_STEPS, STEPS
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed, HalfNormal
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal import HalfNormal
 
 EVERY_STEPS = sorted({1, 5, *STEPS, *PATIENT_STEPS, *SPARSE_STEPS})
 

@@ -37,7 +37,10 @@ from tiewise.engines.preconditioners.hierarchical_preconditioner import (
 from tiewise.engines.transport import Transport
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Covariance, Independent
-from tiewise.model.scalar_priors import Fixed, HalfNormalSpread, InverseGamma, Uniform
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.uniform import Uniform
 from tiewise.model.terms import Groups, Sharpness, Thresholds
 from tiewise.progress import no_progress
 

@@ -13,7 +13,8 @@ from tiewise.engines.preconditioners.laplace_marginal import fit_laplace_margina
 from tiewise.engines.preconditioners.newton import ConditionalPosterior
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Exponential, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 
 
 def test_without_judgements_the_marginal_of_alpha_is_its_prior():

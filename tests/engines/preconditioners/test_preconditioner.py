@@ -20,7 +20,7 @@ from tiewise.engines.preconditioners import skewness
 from tiewise.engines.preconditioners.plain import build_preconditioner
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 
 every_model = pytest.mark.parametrize("names", NAMES)

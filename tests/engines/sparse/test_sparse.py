@@ -34,7 +34,8 @@ from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import icar
 from tiewise.model.quality_priors import Independent, Precision
-from tiewise.model.scalar_priors import Exponential, Fixed
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.progress import no_progress
 

@@ -13,8 +13,8 @@ from support.handmade_results import results_of, table_of
 from tiewise.engines.transport import Transport
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.prior_sets import DEFAULT_TIE, DEFAULT_VARIANCE
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import DEFAULT_TIE, DEFAULT_VARIANCE
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.bands.bands import SURE, Bands, bands
 from tiewise.posterior.bands.sentences import band_sentences, has_bands, missing_bands

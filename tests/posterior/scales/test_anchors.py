@@ -22,7 +22,9 @@ from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Covariance, Independent
-from tiewise.model.scalar_priors import Exponential, Fixed, InverseGamma
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.posterior.diagnostics import mcse
 from tiewise.posterior.fit import fit, run_engine

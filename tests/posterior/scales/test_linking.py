@@ -19,7 +19,8 @@ from tiewise.model.anchors.anchors import Anchors
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network
 from tiewise.model.quality_priors import Covariance, Independent
-from tiewise.model.scalar_priors import Fixed, HalfNormalSpread
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
 from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.terms import Covariates, Groups, Order, Sharpness, Thresholds
 from tiewise.posterior.fit import fit

@@ -23,7 +23,7 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.build import build_model
 from tiewise.model.likelihood import answer_probabilities
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Exponential
+from tiewise.model.scalar_priors.exponential import Exponential
 from tiewise.model.simulate import Truth, random_pairs, replicate_counts
 from tiewise.model.term_options import GROUP_SHARPNESS, GROUP_THRESHOLDS, TermOptions
 from tiewise.model.terms import Groups, Order, Sharpness, Thresholds, describe_term

@@ -8,7 +8,7 @@ from tiewise.engines.preconditioners.mixture_preconditioner import build_mixture
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Network, share_of
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.simulate import Truth, simulate_counts
 from tiewise.web.live.live_fit import _at_mode
 

@@ -21,7 +21,7 @@ from tiewise.engines.preconditioners.newton import ConditionalMode, ConditionalP
 from tiewise.engines.preconditioners.plain_kernels import gap_sd
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.map_priors import Mixture, log_share_prior, share_of
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
 Floats = NDArray[np.float64]

@@ -34,16 +34,13 @@ from tiewise.model.kernels import (
     compiled,
     inlined,
 )
-from tiewise.model.scalar_priors import (
-    Exponential,
-    Gamma,
-    HalfNormal,
-    HalfNormalSpread,
-    InverseGamma,
-    TiePrior,
-    Uniform,
-    VariancePrior,
-)
+from tiewise.model.scalar_priors.base import TiePrior, VariancePrior
+from tiewise.model.scalar_priors.exponential import Exponential
+from tiewise.model.scalar_priors.gamma import Gamma
+from tiewise.model.scalar_priors.half_normal import HalfNormal
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
+from tiewise.model.scalar_priors.inverse_gamma import InverseGamma
+from tiewise.model.scalar_priors.uniform import Uniform
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -22,7 +22,9 @@ from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
 from tiewise.model.map_priors import Mixture, log_share_prior, share_of
 from tiewise.model.quality_priors import RANK_TOLERANCE
-from tiewise.model.scalar_priors import Fixed, HalfNormalSpread, VariancePrior
+from tiewise.model.scalar_priors.base import VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
+from tiewise.model.scalar_priors.half_normal_spread import HalfNormalSpread
 from tiewise.model.unconstrained_tie import ConstrainedTie, UnconstrainedTie
 
 Floats = NDArray[np.float64]

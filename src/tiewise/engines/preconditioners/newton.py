@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import PlainHessian
 from tiewise.model.quality_priors import Independent
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
 Floats = NDArray[np.float64]

@@ -50,7 +50,8 @@ from tiewise.engines.preconditioners.skewness import (
     skew_map,
 )
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Fixed, VariancePrior
+from tiewise.model.scalar_priors.base import VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
 Floats = NDArray[np.float64]

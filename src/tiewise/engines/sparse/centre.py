@@ -28,7 +28,7 @@ from tiewise.model.anchors.precision import AnchorCurvature
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.kernels import laplacian_product
 from tiewise.model.likelihood import Likelihood, PlainHessian
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
 Floats = NDArray[np.float64]

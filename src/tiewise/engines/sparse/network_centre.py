@@ -32,7 +32,7 @@ from tiewise.engines.sparse.precision import SparsePrecision
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import Likelihood
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 
 Floats = NDArray[np.float64]
 

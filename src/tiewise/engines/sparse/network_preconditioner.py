@@ -14,7 +14,8 @@ from tiewise.engines.sparse.preconditioner import tiled_likelihood
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import Likelihood, LikelihoodArguments
 from tiewise.model.map_priors import GraphExponential, Network, log_share_prior, share_of
-from tiewise.model.scalar_priors import Fixed, VariancePrior
+from tiewise.model.scalar_priors.base import VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
 Floats = NDArray[np.float64]

@@ -27,7 +27,8 @@ from tiewise.engines.sparse.wide_directions import WideDirections, wide_directio
 from tiewise.model.anchors.factor import AnchorFactor
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import Likelihood, LikelihoodArguments
-from tiewise.model.scalar_priors import Fixed, VariancePrior
+from tiewise.model.scalar_priors.base import VariancePrior
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.unconstrained_tie import UnconstrainedTie
 
 Floats = NDArray[np.float64]

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from xarray import Dataset, DataTree
 
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import VARIANCE_PRIORS, VariancePrior, prior_from_dict
+from tiewise.model.scalar_priors import VARIANCE_PRIORS
+from tiewise.model.scalar_priors.base import VariancePrior
+from tiewise.model.scalar_priors.notation import prior_from_dict
 from tiewise.posterior.tree import rebuild_prior
 
 Floats = NDArray[np.float64]

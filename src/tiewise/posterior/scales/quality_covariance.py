@@ -23,7 +23,7 @@ from tiewise.engines.sparse.precision import precision_of
 from tiewise.model.bradley_terry import BradleyTerry
 from tiewise.model.likelihood import LikelihoodArguments
 from tiewise.model.map_priors import Network
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 
 Floats = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from tiewise.criticism.verdict import results_verdict
 from tiewise.data.comparisons import Comparisons
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 from tiewise.model.terms import Order, Sharpness
 from tiewise.posterior.fit import fit
 from tiewise.posterior.judgement_record import JudgementRecord

@@ -8,12 +8,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tiewise.model.scalar_priors import Fixed
+from tiewise.model.scalar_priors.fixed import Fixed
 
 
 @pytest.fixture
 def simulation(monkeypatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3]))
     from benchmarks import prior_predictive
 
     return prior_predictive

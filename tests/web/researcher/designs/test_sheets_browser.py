@@ -9,6 +9,7 @@ import pypdfium2
 import pytest
 import zxingcpp
 from numpy.random import default_rng
+from web.researcher.test_sheets import make_study
 
 from support.command import done
 from support.site import copy_study, running
@@ -19,7 +20,6 @@ from tiewise.posterior.fit import fit
 from tiewise.study.export import comparisons
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, next_offer
-from web.researcher.test_sheets import make_study
 
 KEYS = "132013"
 STORED = {"1": "left", "2": "tie", "3": "right", "0": "skip"}
