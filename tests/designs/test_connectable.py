@@ -93,11 +93,11 @@ def test_a_design_is_connected_or_its_wish_is_refused_and_could_not_be(wish, see
 
 @pytest.mark.parametrize("policy", ["balanced", "reference"])
 def test_an_impossible_wish_of_thousands_of_items_is_refused_in_seconds(policy):
-    """5,000 items of 50 groups: judges of one group each, and few who know two."""
+    """5,000 items of 50 groups, the last of which is known only by two who link it with others."""
     number, groups = 5000, 50
     items = names("item", number)
     of = tuple(f"g{k % groups:02d}" for k in range(number))
-    known = {f"judge {k}": (f"g{k % groups:02d}",) for k in range(300)}
+    known = {f"judge {k}": (f"g{k % (groups - 1):02d}",) for k in range(300)}
     known |= {f"link {k}": (f"g{k:02d}", f"g{(k + 1) % groups:02d}") for k in range(groups)}
     anchors = items[:500] if policy == "reference" else ()
     wish = DesignWish(
@@ -118,15 +118,17 @@ def test_an_impossible_wish_of_thousands_of_items_is_refused_in_seconds(policy):
 
 
 def test_anchors_that_judges_know_too_few_of_are_not_shown_beyond_their_limit():
-    """Two of three judges know one anchor alone, which is to be shown five times at most."""
+    """Two of four judges know one anchor alone, and have four comparisons each."""
     wish = {
-        "items": names("item", 10), "judges": names("judge", 3), "per_judge": 4,
-        "policy": "reference", "anchors": ("item 1", "item 10"), "groups": ("a",) * 5 + ("b",) * 5,
-        "known": {"judge 1": ("a",), "judge 2": ("a",), "judge 3": ("a", "b")},
+        "items": names("item", 10), "judges": names("judge", 4), "per_judge": 4,
+        "policy": "reference", "anchors": ("item 1", "item 9", "item 10"),
+        "groups": ("a",) * 5 + ("b",) * 5,
+        "known": {"judge 1": ("a",), "judge 2": ("a",), "judge 3": ("a", "b"),
+                  "judge 4": ("a", "b")},
     }  # fmt: skip
     prior = DesignPrior(np.zeros(10), np.eye(10), np.array([0.5]))
     with pytest.raises(InputError) as refused:
-        make_design(DesignWish(**wish, anchor_limit=7), prior)
+        make_design(DesignWish(**wish, anchor_limit=6), prior)
     message = str(refused.value)
     assert "\n" not in message
     least = int(re.search(r"anchor_limit=(\d+)", message)[1])
