@@ -30,6 +30,7 @@ from tiewise.plots.maps import quality_map
 from tiewise.plots.ranking import ranking_plot
 from tiewise.posterior.fit import fit
 from tiewise.posterior.results_folder import Wording, read_results, write_results_folder
+from tiewise.text import probability_percent
 
 WITHOUT_TERMS = (
     "map", "map-uncertainty", "map-faded", "map-top", "ranking", "tie-curve", "parameters",
@@ -162,7 +163,8 @@ def test_the_words_tell_what_was_found(county, plots):
         in plots["ranking"].alt
     )
     tie = county.tree["posterior/tie"].to_numpy()
-    assert f"{100 * np.median(np.tanh(tie / 2)):.0f} %" in plots["tie-curve"].alt
+    share = probability_percent(np.median(np.tanh(tie / 2)))
+    assert f"about equal: {share} (" in plots["tie-curve"].alt
     assert f"{np.median(tie):.2f}" in plots["parameters"].alt
 
 

@@ -8,7 +8,7 @@ is never a matrix of draws by judgements.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,8 +83,6 @@ def leave_one_out(tree: DataTree, *, decided: bool = False) -> ELPDData:
     all models of the same judgements. `decided` scores choices alone, by the probability of each
     given that there was no tie: so a model with ties can be set beside one without.
     """
-    from arviz_stats.utils import ELPDData
-
     rows = answer_rows(tree, decided=decided)
     number = int(np.clip(MAX_NUMBERS // max(len(rows.first), 1), MIN_DRAWS, MAX_DRAWS))
     draws = PosteriorDraws.from_tree(tree, number)
@@ -93,19 +91,28 @@ def leave_one_out(tree: DataTree, *, decided: bool = False) -> ELPDData:
     pointwise = np.repeat(left_out, rows.times)
     good = min(1 - 1 / np.log10(len(draws)), 0.7)
     size = len(pointwise)
-    return ELPDData(
-        "loo",
-        float(pointwise.sum()),
-        float(np.sqrt(size * np.var(pointwise))),
-        float(rows.times @ in_sample - pointwise.sum()),
-        len(draws),
-        size,
-        "log",
-        bool((k_hat > good).any()),
-        float(good),
-        elpd_i=DataArray(pointwise, dims="judgement"),
+    return elpd_data(
+        DataArray(pointwise, dims="judgement"),
         pareto_k=DataArray(np.repeat(k_hat, rows.times), dims="judgement"),
+        se=float(np.sqrt(size * np.var(pointwise))),
+        p=float(rows.times @ in_sample - pointwise.sum()),
+        n_samples=len(draws),
+        warning=bool((k_hat > good).any()),
+        good_k=float(good),
     )
+
+
+def elpd_data(elpd_i: DataArray, **values: Any) -> ELPDData:
+    """Scores that were left out, as ArviZ has them: newer versions have a class for these alone."""
+    from arviz_stats import utils
+
+    values |= {
+        "elpd": float(elpd_i.to_numpy().sum()), "n_data_points": elpd_i.size, "scale": "log",
+        "elpd_i": elpd_i,
+    }  # fmt: skip
+    if hasattr(utils, "ELPDDataLOO"):
+        return utils.ELPDDataLOO(**values)
+    return utils.ELPDData(kind="loo", **values)
 
 
 def _by_batches(

@@ -7,6 +7,7 @@ independent judges make them: where judges are known, standard errors are cluste
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from xarray import DataArray, DataTree
 
 from tiewise.criticism.leave_one_judge_out import JudgeScores, leave_one_judge_out
-from tiewise.criticism.leave_one_out import data_digest, leave_one_out, scores_by_judge
+from tiewise.criticism.leave_one_out import data_digest, elpd_data, leave_one_out, scores_by_judge
 from tiewise.data.files import write_csv
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -132,14 +133,11 @@ def model_scores(
 
 def _elpd(scores: JudgeScores) -> ELPDData:
     """Scores of judges as ArviZ has scores, with a k-hat of 0 where the model was fitted again."""
-    from arviz_stats.utils import ELPDData
-
     k_hat = np.where(scores.refitted, 0.0, scores.k_hat)
-    return ELPDData(
-        "loo", float(scores.score.sum()), clustered_error(scores.score),
-        float((scores.in_sample - scores.score).sum()), 0, len(scores.score), "log",
-        bool(scores.rough.any()), TRUSTED_K, elpd_i=DataArray(scores.score, dims="judge"),
-        pareto_k=DataArray(k_hat, dims="judge"),
+    return elpd_data(
+        DataArray(scores.score, dims="judge"), pareto_k=DataArray(k_hat, dims="judge"),
+        se=clustered_error(scores.score), p=float((scores.in_sample - scores.score).sum()),
+        n_samples=0, warning=bool(scores.rough.any()), good_k=TRUSTED_K,
     )  # fmt: skip
 
 
@@ -147,7 +145,9 @@ def compare_scores(scores: Mapping[str, ModelScores]) -> ModelComparison:
     """The comparison of models by their scores."""
     from arviz_stats import compare as arviz_compare
 
-    ranking = arviz_compare({name: one.elpd for name, one in scores.items()})
+    # Newer versions of ArviZ round what they hand back, if they are not told otherwise.
+    exact = {"round_to": "none"} if "round_to" in signature(arviz_compare).parameters else {}
+    ranking = arviz_compare({name: one.elpd for name, one in scores.items()}, **exact)
     names, naive = [str(name) for name in ranking.index], ranking["dse"].to_numpy()
     table = pd.DataFrame(
         {

@@ -124,14 +124,15 @@ class Results:
             words = ["item", "name", *(["scale"] if "scale" in table else [])]
             texts = {column: table[column].map(restore) for column in words}
             numbers = table.columns.drop([*texts])
-            figures = {column: pd.to_numeric(table[column]) for column in numbers}
+            figures = {column: _exact(table[column]) for column in numbers}
         return table.assign(**texts, **figures)
 
     @cached_property
     def parameters(self) -> pd.DataFrame:
         """The table in `parameters.csv`, by the name of the parameter."""
         with _as_written(self.folder / "parameters.csv") as path:
-            return pd.read_csv(path, index_col="parameter")
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, index_col="parameter")
+            return table.apply(_exact)
 
     @cached_property
     def areas(self) -> Areas | None:
@@ -140,6 +141,15 @@ class Results:
 
         path = self.folder / "areas.gpkg"
         return Areas.read(path, id="id") if path.exists() else None
+
+
+def _exact(column: pd.Series[str]) -> pd.Series[Any]:
+    """The numbers of a column to the last digit, which older versions of pandas lose."""
+    numbers = pd.to_numeric(column)
+    if numbers.dtype.kind != "f":
+        return numbers
+    words = column.where(column != "", "nan").to_numpy(object)
+    return pd.Series(words.astype(float), column.index)
 
 
 def fit_facts(tree: DataTree, *, read_seconds: float = 0.0) -> dict[str, Any]:
