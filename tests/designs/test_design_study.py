@@ -10,8 +10,10 @@ import pytest
 
 from support.command import run as invoke
 from tiewise.designs.design_study import default_studies, design_study
+from tiewise.designs.efficiency import ADAPTIVE, DESIGN, RANDOM
 from tiewise.designs.figures import coverage
 from tiewise.designs.pair_lists import REPEAT, ListedPair, PairLists
+from tiewise.designs.sentences import table_rows
 from tiewise.designs.wish import DesignWish
 from tiewise.errors import InputError
 from tiewise.planning.crowd import counts_by_size
@@ -87,6 +89,28 @@ def test_a_design_is_assessed_and_written(tmp_path):
     with pytest.raises(InputError, match="is not empty"):
         design_study(wish, studies=0, out=out)
     design_study(wish, studies=0, out=out, force=True)
+
+
+def test_a_design_is_said_to_be_as_good_as_its_studies_were(tmp_path):
+    """Beside random pairs and pairing that adapts: in figures, a table and words, with errors."""
+    wish = DesignWish(items=ITEMS, judges=("A", "B", "C"), per_judge=6)
+    assessed = design_study(wish, studies=3, out=tmp_path / "design")
+    known = assessed.efficiency
+    assert (known.studies, set(known.reliability)) == (3, {DESIGN, RANDOM, ADAPTIVE})
+    facts = json.loads((tmp_path / "design" / "design.json").read_text(encoding="utf-8"))
+    table, words = table_rows(assessed), " ".join(facts["words"])
+    assert [row[0] for row in table] == ["this design", "random pairs", "adaptive pairing"]
+    for name, (_, reliability, beside) in zip((DESIGN, RANDOM, ADAPTIVE), table, strict=True):
+        one = known.reliability[name]
+        assert 0 < one.value < 1
+        assert one.error > 0
+        assert facts["simulated"]["reliability"][name] == {"value": one.value, "error": one.error}
+        assert reliability == f"{one.value:.3f} ± {one.error:.3f}"
+        assert bool(beside) == (name != DESIGN)
+    assert f"Expected reliability: {table[0][1]}, in 3 simulated studies." in words
+    for name in ("random pairs", "adaptive pairing"):
+        assert f"With {name} the same would take" in words
+    assert "All items are connected" in words
 
 
 def test_fewer_studies_are_simulated_where_each_says_more():

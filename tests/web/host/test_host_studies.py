@@ -414,10 +414,12 @@ def test_a_preview_is_the_real_thing_and_counts_nowhere(ada, app, home):
     ada.send("/site/preview/green/answer", "left")
     assert ada.path == "/site/preview/green/pair"
     assert judgements(home) == 0
-    ada.get(AT)
-    ada.send(f"{AT}/preview", "closed")
-    ada.get("/site/preview/green/begin")
-    assert not [t for _, t in ada.page.tags if t.get("name") == "consent"]
+    for phase in ("paused", "closed"):
+        ada.get(AT)
+        ada.send(f"{AT}/preview", phase)
+        assert "Preview: nothing counts" in ada.answer.text
+        ada.get("/site/preview/green/begin")
+        assert not [t for _, t in ada.page.tags if t.get("name") == "consent"]
     assert Visitor(app).get("/site/preview/green/").status_code == 404
 
 
