@@ -177,6 +177,16 @@ def test_researchers_see_what_is_left(app, study, ada):
     assert "on the site" in ada.answer.text
 
 
+def test_what_is_left_is_told_in_the_singular_too(app, study, ada):
+    for k, judge in enumerate(("Ann", "Bo")):
+        who = Visitor(app, address=f"198.51.100.{k}").join()
+        for _ in range(6 - (judge == "Bo")):
+            who.judge("left")
+    enter_sheet(ada, lists_of(study).codes["Cy"], "111111")
+    ada.get("/watch/sheets")
+    assert "3 lists were made beforehand; 1 pair is left, and 0 lists are free" in ada.answer.text
+
+
 # Paper.
 
 
