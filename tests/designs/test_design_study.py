@@ -113,6 +113,26 @@ def test_a_design_is_said_to_be_as_good_as_its_studies_were(tmp_path):
     assert "All items are connected" in words
 
 
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_simulation_that_is_stopped_leaves_the_design(tmp_path, after):
+    """By Ctrl-C: lists, figures and picture are written, and the words say what is missing."""
+    wish = DesignWish(items=ITEMS, judges=("A", "B", "C"), per_judge=6)
+
+    def stop(what: str, done: int, total: int) -> None:
+        if what.startswith("simulating") and done >= after:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "design"
+    assessed = design_study(wish, studies=3, adaptive=False, out=out, progress=stop)
+    whole = design_study(wish, studies=0)
+    assert PairLists.read(out / "design.csv") == whole.design.lists
+    facts = json.loads((out / "design.json").read_text(encoding="utf-8"))
+    assert facts["simulated"] is None
+    assert "The simulation was stopped, so that the expected reliability" in facts["words"][0]
+    assert assessed.stopped
+    assert not whole.stopped
+
+
 def test_fewer_studies_are_simulated_where_each_says_more():
     assert [default_studies(items) for items in (2, 500, 1000, 5000, 100_000)] == [40, 40, 20, 4, 4]
 
