@@ -146,6 +146,8 @@ def test_one_command_shows_both_studies_and_leaves_nothing(tmp_path):
         assert demo.stdout is not None
         lines = [demo.stdout.readline() for _ in range(5)]
         assert re.search(r"/county/sign-in/[0-9a-f]{32}", lines[0])
+        for line, name in ((lines[1], "county"), (lines[3], "essays")):
+            assert line.strip().endswith(f"http://127.0.0.1:{port}/{name}/")  # for judges
         assert "Ctrl-C" in lines[4]
         assert open_when_ready_quietly(port)
         for name in ("county", "essays"):

@@ -10,8 +10,10 @@ import pytest
 
 from support.command import run as invoke
 from tiewise.designs.design_study import default_studies, design_study
+from tiewise.designs.efficiency import ADAPTIVE, DESIGN, RANDOM
 from tiewise.designs.figures import coverage
 from tiewise.designs.pair_lists import REPEAT, ListedPair, PairLists
+from tiewise.designs.sentences import table_rows
 from tiewise.designs.wish import DesignWish
 from tiewise.errors import InputError
 from tiewise.planning.crowd import counts_by_size
@@ -87,6 +89,48 @@ def test_a_design_is_assessed_and_written(tmp_path):
     with pytest.raises(InputError, match="is not empty"):
         design_study(wish, studies=0, out=out)
     design_study(wish, studies=0, out=out, force=True)
+
+
+def test_a_design_is_said_to_be_as_good_as_its_studies_were(tmp_path):
+    """Beside random pairs and pairing that adapts: in figures, a table and words, with errors."""
+    wish = DesignWish(items=ITEMS, judges=("A", "B", "C"), per_judge=6)
+    assessed = design_study(wish, studies=3, out=tmp_path / "design")
+    known = assessed.efficiency
+    assert (known.studies, set(known.reliability)) == (3, {DESIGN, RANDOM, ADAPTIVE})
+    facts = json.loads((tmp_path / "design" / "design.json").read_text(encoding="utf-8"))
+    table, words = table_rows(assessed), " ".join(facts["words"])
+    assert [row[0] for row in table] == ["this design", "random pairs", "adaptive pairing"]
+    for name, (_, reliability, beside) in zip((DESIGN, RANDOM, ADAPTIVE), table, strict=True):
+        one = known.reliability[name]
+        assert 0 < one.value < 1
+        assert one.error > 0
+        assert facts["simulated"]["reliability"][name] == {"value": one.value, "error": one.error}
+        assert reliability == f"{one.value:.3f} ± {one.error:.3f}"
+        assert bool(beside) == (name != DESIGN)
+    assert f"Expected reliability: {table[0][1]}, in 3 simulated studies." in words
+    for name in ("random pairs", "adaptive pairing"):
+        assert f"With {name} the same would take" in words
+    assert "All items are connected" in words
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_a_simulation_that_is_stopped_leaves_the_design(tmp_path, after):
+    """By Ctrl-C: lists, figures and picture are written, and the words say what is missing."""
+    wish = DesignWish(items=ITEMS, judges=("A", "B", "C"), per_judge=6)
+
+    def stop(what: str, done: int, total: int) -> None:
+        if what.startswith("simulating") and done >= after:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "design"
+    assessed = design_study(wish, studies=3, adaptive=False, out=out, progress=stop)
+    whole = design_study(wish, studies=0)
+    assert PairLists.read(out / "design.csv") == whole.design.lists
+    facts = json.loads((out / "design.json").read_text(encoding="utf-8"))
+    assert facts["simulated"] is None
+    assert "The simulation was stopped, so that the expected reliability" in facts["words"][0]
+    assert assessed.stopped
+    assert not whole.stopped
 
 
 def test_fewer_studies_are_simulated_where_each_says_more():

@@ -116,6 +116,19 @@ def test_left_is_left_in_every_language(study, tmp_path, language):
     assert [word.split()[-1] for _, word in (boxes[0], boxes[-1])] == ["LEFTBOX", "RIGHTBOX"]
 
 
+def test_large_print_is_as_large_as_was_asked_for(study, tmp_path):
+    """The letters of an item's name, in points; 14 where nothing is said."""
+    names = {item.name for item in study.items.values()}
+    for size, options in ((14, {}), (20, {"size": 20})):
+        pdf = print_sheets(study, out=tmp_path / f"{size}.pdf", **options)
+        page = pypdfium2.PdfDocument(pdf)[0]
+        texts = page.get_objects(
+            filter=[pypdfium2.raw.FPDF_PAGEOBJ_TEXT], textpage=page.get_textpage()
+        )
+        sizes = {round(one.get_font_size(), 1) for one in texts if one.extract().strip() in names}
+        assert sizes == {float(size)}
+
+
 def test_a_map_shows_both_areas(tmp_path):
     areas = Areas.synthetic(9, rng=5)
     areas.to_gpkg(tmp_path / "wards.gpkg")

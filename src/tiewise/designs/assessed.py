@@ -22,3 +22,5 @@ class AssessedDesign:
     coverage: Coverage
     variance: ExpectedVariance
     efficiency: Efficiency | None
+    stopped: bool = False
+    """Whether the simulation was stopped, so that nothing is known of its reliability."""

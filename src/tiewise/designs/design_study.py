@@ -73,14 +73,17 @@ def design_study(
     )
     design = make_design(wish, prior, rng=seed, progress=progress)
     study = StudyDesign(**assumed, lists=design.lists)
-    efficiency = None
+    efficiency, stopped = None, False
     if studies:
-        efficiency = simulate_efficiency(
-            study, studies=studies, seed=seed, adaptive=adaptive, pool=pool, progress=progress
-        )
+        try:
+            efficiency = simulate_efficiency(
+                study, studies=studies, seed=seed, adaptive=adaptive, pool=pool, progress=progress
+            )
+        except KeyboardInterrupt:  # the design is there, and is kept
+            stopped = True
     assessed = AssessedDesign(
         design, study, coverage(wish.items, design.lists),
-        variances(design, np.random.default_rng(seed)), efficiency,
+        variances(design, np.random.default_rng(seed)), efficiency, stopped,
     )  # fmt: skip
     if folder is not None:
         _write(assessed, folder, force=force)

@@ -61,6 +61,8 @@ def _reliability(assessed: AssessedDesign) -> Iterator[str]:
                 "Adaptive pairing was not simulated beside it: with so many items it takes "
                 "long, and it was not asked for."
             )
+    if assessed.stopped:
+        yield "The simulation was stopped, so that the expected reliability is not known."
     variance, target = assessed.variance, TARGET_WORDS[assessed.design.wish.target]
     share = variance.design / variance.random.value
     yield (

@@ -76,8 +76,22 @@ def remove_item(study: Path, store: JudgeStore, item: str, *, version: str) -> N
             raise InputError("judges may be answering now; pause the study first, or hide the item")
         if item in store.answered_items():
             raise InputError("there are answers about this item; retire it, and they stay")
+        _refuse_needed(Study.open(study), item)
         table.rows.remove(row)
         table.write(study)
+
+
+def _refuse_needed(study: Study, item: str) -> None:
+    """Refuse to take out an item that other files of the study speak of."""
+    anchors = {anchor.item for anchor in study.settings.anchors}
+    practice = {one for pair in study.settings.practice for one in (pair.left, pair.right)}
+    lists = study.design.lists.values() if study.design else ()
+    listed = {one for pairs in lists for pair in pairs for one in pair.items}
+    for items, what in ((anchors, "an anchor"), (practice, "in a pair for practice")):
+        if item in items:
+            raise InputError(f"this item is {what}; change the settings first, or hide the item")
+    if item in listed:
+        raise InputError("this item is in the lists of the design; hide it, and its pairs wait")
 
 
 class _Table:

@@ -187,8 +187,15 @@ class Study:
         """The items that a judge of these groups is asked about; all, where there are no groups."""
         if not self.groups:
             return self.asked_items
+        known = self.items_of(groups)
+        return tuple(id_ for id_ in self.asked_items if id_ in known)
+
+    def items_of(self, groups: Iterable[str]) -> frozenset[str]:
+        """The items of these groups, hidden ones too; all, where there are no groups."""
+        if not self.groups:
+            return frozenset(self.items)
         known = set(groups)
-        return tuple(id_ for id_ in self.asked_items if self.items[id_].group in known)
+        return frozenset(item.id for item in self.items.values() if item.group in known)
 
     @property
     def scale(self) -> AnswerScale:
@@ -249,13 +256,15 @@ def next_offer(
         return offer
     if offer is not None:  # of an item that is hidden, or was taken out of the study
         store.set_aside(judge)
-    known = study.known_items(store.groups_of(judge))
+    groups = store.groups_of(judge)
     rules = study.settings.pairing
     history = store.history(judge) if history is None else history
     if study.design is not None:
         return next_listed_offer(
-            store, study.design, judge, history, items=study.items, known=known
-        )
+            store, study.design, judge, history, asked=set(study.asked_items),
+            known=study.items_of(groups),
+        )  # fmt: skip
+    known = study.known_items(groups)
     practised = history.progress.practice
     if practised < study.settings.practice_pairs:
         chosen, kind = study.settings.practice[practised:], Kind.PRACTICE

@@ -169,6 +169,27 @@ def test_information_is_averaged_over_qualities(prior, tie):
         assert abs(information[i, j] - informed.mean()) < 4.5 * error
 
 
+@pytest.mark.parametrize("cuts", [(0.0, 1.2), (0.5, 1.5), (0.3, 1.0, 2.2)])
+def test_information_of_graded_answers_is_averaged_over_qualities(cuts):
+    """Σ P′²/P over cumulative logits written out, P′ by differences, at random qualities."""
+    known = DesignPrior(path_prior().mean, path_prior().covariance, np.array(cuts))
+    quality = np.random.default_rng(4).multivariate_normal(known.mean, known.covariance, 20_000)
+    ends = np.unique([0.0 - np.array(cuts), np.array(cuts)])
+    information, h = known.information(), 1e-4
+
+    def answers(gap):
+        above = 1 / (1 + np.exp(ends[:, None] - gap))
+        whole = np.ones((1, len(gap)))
+        return -np.diff(np.concatenate([whole, above, 0 * whole]), axis=0)
+
+    for i, j in ((0, 1), (0, 7)):
+        gap = quality[:, i] - quality[:, j]
+        slope = (answers(gap + h) - answers(gap - h)) / (2 * h)
+        informed = np.sum(slope**2 / answers(gap), axis=0)
+        error = informed.std() / np.sqrt(len(informed))
+        assert abs(information[i, j] - informed.mean()) < 4.5 * error
+
+
 def test_anchors_move_the_prior_as_conditioning_does():
     """Against a normal vector of qualities and noisy values, conditioned at once on differences."""
     prior = anchored_prior()

@@ -16,7 +16,7 @@ from tiewise.study.inviting.people import Invitee
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
 from tiewise.study.values import Phase, Role
-from tiewise.web.app import researcher_routes
+from tiewise.web.app import judge_routes, researcher_routes
 from tiewise.web.host.app import host_routes
 from tiewise.web.live.cache import pack_rows
 from tiewise.web.researcher.passwords import set_password
@@ -80,6 +80,7 @@ def filled(path: str) -> str:
         "judge": "a",
         "study": "green",
         "draft": "0" * 32,
+        "item": "1",
     }
     return re.sub(r"\{(\w+)\}", lambda match: values[match[1]], path)
 
@@ -146,6 +147,30 @@ def test_the_set_up_of_a_study_is_for_those_who_see_it(app, path):
     method, there = path.split()
     answer = who.client.request(method, filled(there), data={"token": who.token})
     assert answer.status_code == (403 if LEAST[path] == OWNER else 404)
+
+
+@pytest.mark.parametrize("role", [*Role, None])
+def test_every_page_of_a_preview_is_for_those_who_may(app, role):
+    """And of somebody who sees another study alone, nothing is there."""
+    accounts(app).add_account("Root", Role.OWNER)
+    who = Member(app) if role is None else Member(app).come_in(role.title(), role)
+    bob = Member(app).come_in("Bob", Role.RESEARCHER, studies=["blue"])
+    refused = {None: 404, Role.VIEWER: 403}.get(role)
+    wrong = []
+    for route in judge_routes():
+        for method in route.methods - {"HEAD"}:
+            path = filled(f"/site/preview/green{route.path}".replace(":path", ""))
+            got = who.client.request(method, path, follow_redirects=False)
+            if refused is None:  # what a judge would get
+                at_home = (method, route.path) != ("GET", "/") or got.status_code == 200
+                right = at_home and "/sign-in" not in got.headers.get("location", "")
+            else:
+                right = got.status_code == refused
+            if not right:
+                wrong.append((method, path, got.status_code))
+            if bob.client.request(method, path, follow_redirects=False).status_code != 404:
+                wrong.append((method, path, "Bob"))
+    assert wrong == []
 
 
 def test_an_account_of_one_study_sees_no_other(app):

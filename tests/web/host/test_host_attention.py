@@ -62,6 +62,24 @@ def test_nothing_wants_attention_where_all_is_well(app, home):
     assert attention(app) == []
 
 
+def test_a_study_has_a_line_with_how_far_it_is(app, home):
+    study = Study.open(home / "green")
+    answered(study, days=2.1)
+    store = study.store()
+    add_snapshot(store, body(list(study.items), [0.0] * len(study.items), reliability=0.7349))
+    ResearcherStore(store).set_phase(Phase.PAUSED)
+    store.close()
+    app.state.site.studies.opened()["green"].state.site.phase_cache.invalidate()
+    page = Member(app).come_in("Ada").get("/").text
+    line = next(one for one in re.split("<li", page) if "Which is green?" in one)
+    figures = dict(re.findall(r"<dt>([^<]+)</dt><dd>(.*?)</dd>", line))
+    assert re.search(r'class="phase paused">paused<', line)
+    assert (figures["Items"], figures["Judgements"]) == ("4", "1")
+    assert figures["Reliability"] == "0.73"
+    assert "2 days ago" in figures["Last answer"]
+    assert "none yet" in page  # of the other study
+
+
 def test_an_open_study_without_an_answer_for_seven_days(app, home):
     study = Study.open(home / "green")
     answered(study, days=8.2)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from support.browser import is_wide, violations
 from support.host_site import small_study
@@ -25,6 +25,7 @@ from tiewise.web.host.app import host_routes
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
 LOOKS = [pytest.param(PHONE, id="phone"), pytest.param(DESK, id="desk")]
 NO_PAGES = {"/static/{name}", "/site/new/{draft}/state", "/site/archive/{name}"}
+CHUNK = 4 << 20
 TABLE = b"name\nAsh\nBirch\nCedar\nElm\n"
 
 pytestmark = pytest.mark.slow
@@ -158,8 +159,51 @@ def test_folders_are_chosen_and_dropped_with_their_paths(browser, tmp_path):
         page.context.close()
 
 
+def test_an_upload_goes_on_by_itself_and_where_it_was_given_up(browser, tmp_path):
+    """The script shows how far it is, tries again, and sends no part twice that has come."""
+    content, sent, broken = os.urandom(3 * CHUNK), list[int](), list[int]()
+    (tmp_path / "big.zip").write_bytes(content)
+    with running(tmp_path / "site", "--no-live", command="host") as (url, server):
+        page = browser.new_context(viewport=PHONE).new_page()
+        page.clock.install()  # so that its pauses pass at once
+        page.goto(link_in(server))
+        page.get_by_role("button", name="Sign in").click()
+        page.goto(f"{url}/site/new")
+        page.get_by_role("button", name="Begin").click()
+
+        def line(route: Any) -> None:
+            offset = int(re.search(r"offset=(\d+)", route.request.url)[1])
+            if offset == CHUNK and len(broken) < 8:  # it tries seven times, and then once more
+                broken.append(offset)
+                route.abort()
+                return
+            sent.append(offset)
+            route.continue_()
+
+        def passes(there: Locator) -> None:
+            for _ in range(200):
+                if there.count():
+                    return
+                page.clock.run_for(60_000)
+                page.wait_for_timeout(50)
+            raise AssertionError("it never came")
+
+        page.route("**/chunk?**", line)
+        page.locator("#chosen").set_input_files(tmp_path / "big.zip")
+        bar = page.get_by_role("progressbar", name="big.zip")
+        expect(bar).to_have_js_property("value", 1 / 3)
+        passes(page.locator(".failed"))
+        expect(page.locator(".failed")).to_contain_text("Choose it again to go on")
+        assert (sent, len(broken)) == ([0], 7)
+        page.locator("#chosen").set_input_files(tmp_path / "big.zip")
+        passes(page.get_by_role("button", name="Take out big.zip"))
+        assert (sent, len(broken)) == ([0, CHUNK, 2 * CHUNK], 8)
+        (file,) = (tmp_path / "site" / ".uploads").glob("*/files/big.zip")
+        assert file.read_bytes() == content
+        page.context.close()
+
+
 GIGABYTES = 2
-CHUNK = 4 << 20
 
 
 def resident(server: Any) -> int:

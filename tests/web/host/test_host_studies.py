@@ -361,6 +361,34 @@ def test_an_item_with_answers_is_never_deleted(ada, app, home):
     assert free not in Study.open(home / "green").items
 
 
+ANCHOR = '\n[[anchors]]\nitem = "{0}"\nvalue = {1}\nsd = 0.1\n'
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "says"),
+    [
+        ("study.toml", ANCHOR.format("x", 0) + ANCHOR.format("y", 1), "is an anchor"),
+        ("study.toml", '\n[[practice]]\nleft = "x"\nright = "y"\n', "a pair for practice"),
+        ("design.csv", "judge,left,right\nAnn,x,y\nAnn,y,z\n", "the lists of the design"),
+    ],
+)  # fmt: skip
+def test_an_item_that_the_study_speaks_of_elsewhere_is_not_taken_out(ada, home, file, more, says):
+    """Without it, the study could not be opened any more, or its check would fail."""
+    path = home / "green" / file
+    path.write_text((path.read_text() if path.exists() else "") + more)
+    before = (home / "green" / "items.csv").read_bytes()
+    assert check_study(home / "green") == []
+    ada.get(f"{AT}/items")
+    ada.send(f"{AT}/items/add", name="d", item="w")
+    ada.send(f"{AT}/items", item="x", do="removed")
+    assert ada.answer.status_code == 422
+    assert says in ada.answer.text
+    assert (home / "green" / "items.csv").read_bytes().startswith(before)
+    assert check_study(home / "green") == []
+    ada.send(f"{AT}/items", item="x", do="hidden")
+    assert "x" not in Study.open(home / "green").asked_items
+
+
 def test_a_check_finds_answers_whose_item_is_missing(app, home):
     judged(app, home)
     (row,) = store(home).rows()
@@ -386,10 +414,12 @@ def test_a_preview_is_the_real_thing_and_counts_nowhere(ada, app, home):
     ada.send("/site/preview/green/answer", "left")
     assert ada.path == "/site/preview/green/pair"
     assert judgements(home) == 0
-    ada.get(AT)
-    ada.send(f"{AT}/preview", "closed")
-    ada.get("/site/preview/green/begin")
-    assert not [t for _, t in ada.page.tags if t.get("name") == "consent"]
+    for phase in ("paused", "closed"):
+        ada.get(AT)
+        ada.send(f"{AT}/preview", phase)
+        assert "Preview: nothing counts" in ada.answer.text
+        ada.get("/site/preview/green/begin")
+        assert not [t for _, t in ada.page.tags if t.get("name") == "consent"]
     assert Visitor(app).get("/site/preview/green/").status_code == 404
 
 

@@ -196,6 +196,17 @@ def test_quotas_of_file_study_and_site(ada):
     assert "more than the 3 MB" in refusals[2]
 
 
+def test_the_quota_of_a_site_counts_all_that_lies_there(ada, home):
+    """Also what was archived: a megabyte and a half is left of four."""
+    (home / ".archive" / "old").mkdir()
+    (home / ".archive" / "old" / "big").write_bytes(b"x" * (5 * MEGABYTE // 2))
+    refused = chunk(ada, ada.path, "one", 19 * MEGABYTE // 10, 0, b"x")
+    assert refused.status_code == 422
+    assert "all studies of this site would have" in refused.json()["fault"]
+    assert "more than the 4 MB that they may" in refused.json()["fault"]
+    assert chunk(ada, ada.path, "one", MEGABYTE, 0, b"x").json() == {"have": 1}
+
+
 def test_a_form_of_two_gigabytes_is_refused_after_a_few_megabytes(ada):
     """Pieces are made as they are asked for, so what is not taken never is in memory."""
     at, edge, taken = ada.path, b"edge", 0

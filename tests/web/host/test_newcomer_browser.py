@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.browser import is_wide
+from support.browser import is_wide, violations
 from support.simulated_judges import link_in
 from support.site import answering, running
 
@@ -21,9 +21,10 @@ pytestmark = pytest.mark.slow
 
 
 def looked_at(page: Page) -> Page:
-    """The page once it is there as a whole, which is not to be scrolled sideways."""
+    """The page once it is there as a whole, with nothing for axe, not to be scrolled sideways."""
     page.wait_for_load_state()
     assert not is_wide(page), page.url
+    assert violations(page) == [], page.url
     return page
 
 

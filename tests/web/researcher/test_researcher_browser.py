@@ -181,6 +181,34 @@ def test_every_page_is_accessible_and_fits(watch, site, looks):
 
 
 @pytest.mark.slow
+def test_judges_are_cards_on_a_phone_and_a_table_on_a_desk(watch, site):
+    """On a phone each figure stands below the one before it, with its name beside it."""
+    for looks, columns in ((PHONE, 1), (DESK, 8)):
+        page = watch("/watch/judges", viewport=looks)
+        cells = page.locator("table.judges tbody tr").first.locator("td[data-label]")
+        boxes = [cell.bounding_box() for cell in cells.all()]
+        assert len(boxes) == 8
+        assert len({round(box["y"]) for box in boxes}) == 8 // columns
+        names = cells.evaluate_all(
+            "cells => cells.map((cell) => getComputedStyle(cell, '::before').content)"
+        )
+        assert ('"Median time"' in names) == (columns == 1)
+
+
+@pytest.mark.slow
+def test_the_overview_begins_with_the_map_and_its_details_are_folded(watch, site):
+    for looks in (PHONE, DESK):
+        page = watch(viewport=looks)
+        first = page.locator("main section").first
+        expect(first.locator("[data-map=quality]")).to_have_count(1)
+        assert first.bounding_box()["y"] < looks["height"]
+        folded = page.locator(".folded > details")
+        expect(folded).to_have_count(4)
+        assert folded.evaluate_all("all => all.every((one) => !one.open)")
+        expect(page.locator("[data-part=state] .lead")).to_have_count(1)
+
+
+@pytest.mark.slow
 def test_the_head_of_the_table_of_items_stays(watch, site):
     page = watch(viewport={"width": 1280, "height": 300})
     page.goto(f"{site.url}/watch/items")

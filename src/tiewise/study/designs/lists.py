@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -94,29 +95,52 @@ def next_listed_offer(
     judge: Judge,
     history: History,
     *,
-    items: Collection[str],
+    asked: Collection[str],
     known: Collection[str],
 ) -> Offer | None:
-    """The next pair of a judge's list; None at its end, or where no list is left for them."""
+    """The next pair of a judge's list; None at its end, or where no list is left for them.
+
+    Pairs of items that are not `asked` about wait until they are; `known` counts these, too.
+    """
     name = take_list(store, lists, judge, known)
     if name is None or name not in lists.lists:
         return None
-    pairs, done = pairs_there(lists.lists[name], items), len(history.answers)
-    if done >= len(pairs):
+    waiting = pairs_there(_unanswered(lists.lists[name], history), asked)
+    if not waiting:
         return None
-    pair = pairs[done]
+    pair = waiting[0]
     return store.offer(
         judge, OrderedPair(pair.left, pair.right, pair.kind == REPEAT), Kind(pair.kind)
     )
 
 
+def _unanswered(pairs: Iterable[ListedPair], history: History) -> list[ListedPair]:
+    """The pairs of a list that a judge has not answered, in its order."""
+    answered = Counter((past.left, past.right, past.kind) for past in history.answers)
+    out = []
+    for pair in pairs:
+        key = (pair.left, pair.right, pair.kind)
+        if answered[key]:
+            answered[key] -= 1
+        else:
+            out.append(pair)
+    return out
+
+
 def list_sizes(
-    store: JudgeStore, lists: PairLists, judge: Judge, items: Collection[str]
+    store: JudgeStore, lists: PairLists, judge: Judge, asked: Collection[str]
 ) -> tuple[int, int]:
-    """How many pairs of practice a judge's list has, and how many that count."""
-    pairs = pairs_there(lists.lists.get(list_of(store, judge) or "", ()), items)
-    practice = sum(pair.kind == PRACTICE for pair in pairs)
-    return practice, len(pairs) - practice
+    """How many pairs of practice a judge's list has, and how many that count.
+
+    Those that are not answered count where both items are `asked` about.
+    """
+    pairs = lists.lists.get(list_of(store, judge) or "", ())
+    kinds = Counter(pair.kind == PRACTICE for pair in pairs)
+    if len(pairs_there(pairs, asked)) < len(pairs):
+        waiting = _unanswered(pairs, store.history(judge))
+        there = set(pairs_there(waiting, asked))
+        kinds -= Counter(pair.kind == PRACTICE for pair in waiting if pair not in there)
+    return kinds[True], kinds[False]
 
 
 def list_progress(

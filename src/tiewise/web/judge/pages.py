@@ -150,7 +150,7 @@ def _counter(request: JudgeRequest, offer: Offer, progress: JudgeProgress) -> di
     sizes = settings.practice_pairs, settings.study.target
     study, store = request.site.study, request.site.store
     if study.design is not None:
-        sizes = list_sizes(store, study.design, request.signed_up, study.items)
+        sizes = list_sizes(store, study.design, request.signed_up, set(study.asked_items))
     made = progress.practice if practice else progress.made
     if study.design is not None and not practice:
         made = progress.pairs
@@ -215,7 +215,8 @@ def _thanks(request: JudgeRequest, progress: JudgeProgress, *, all_seen: bool = 
     if study.design is None:
         reached, complete = done >= target, done >= target or all_seen
     else:
-        target, done = list_sizes(store, study.design, judge, study.items)[1], progress.pairs
+        target = list_sizes(store, study.design, judge, set(study.asked_items))[1]
+        done = progress.pairs
         # Whoever has no list yet, or found none left, has made nothing that is paid for.
         reached = 0 < target <= done
         all_seen, complete = all_seen or reached, reached or (all_seen and done > 0)

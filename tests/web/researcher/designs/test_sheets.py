@@ -14,6 +14,7 @@ from tiewise.designs.design import make_design
 from tiewise.designs.pair_lists import PairLists
 from tiewise.designs.prior import DesignPrior
 from tiewise.designs.wish import DesignWish
+from tiewise.hosting.items_table import items_version, set_shown
 from tiewise.study.access.judge_data import find_judge
 from tiewise.study.create import create_study
 from tiewise.study.export import comparisons, export
@@ -98,6 +99,37 @@ def test_the_site_shows_exactly_these_pairs_judge_by_judge(app, study):
     assert "Comparisons you have made" not in late.answer.text
 
 
+def hide(study: Study, item: str, shown: str = "hidden") -> Study:
+    """The study with an item hidden, or shown again, as the page of items writes it."""
+    set_shown(study.folder, item, shown, version=items_version(study.folder))
+    return Study.open(study.folder)
+
+
+def test_pairs_of_a_hidden_item_wait_until_it_is_shown_again(study):
+    """Whoever has begun goes on with the others, and lists with it are still handed out."""
+    store, secret = study.store(), "k" * 40
+    who = Visitor(make_app(study, store, secret=secret)).join()
+    listed = names_of(study, "Ann")
+    who.judge("left")
+    hidden = hide(study, "c")
+    without = [pair for pair in listed[1:] if "Item C" not in pair]
+    assert 0 < len(without) < len(listed) - 1
+    browser = Visitor(make_app(hidden, store, secret=secret))
+    browser.client.cookies = who.client.cookies
+    browser.get("/pair")
+    assert f"of {len(without)}" in browser.answer.text
+    assert shown_until_the_end(browser) == without
+    assert "You have answered every pair of your list." in browser.answer.text
+    other = Visitor(make_app(hidden, store, secret=secret), address="198.51.100.1").join()
+    listed_other = [pair for pair in names_of(study, "Bo") if "Item C" not in pair]
+    assert shown_until_the_end(other) == listed_other
+    again = Visitor(make_app(hide(study, "c", ""), store, secret=secret))
+    again.client.cookies = who.client.cookies
+    again.get("/pair")
+    assert shown_until_the_end(again) == [pair for pair in listed[1:] if "Item C" in pair]
+    assert len([row for row in store.rows() if row["undone"] is None]) == 6 + len(listed_other)
+
+
 def test_a_list_longer_than_the_target_is_not_broken_off(study):
     target = study.settings.study.target
     study = edited(study, {f"target = {target} ": "target = 2 "})
@@ -143,6 +175,16 @@ def test_researchers_see_what_is_left(app, study, ada):
     ada.get("/watch/sheets")
     assert "17 pairs are left, and 2 lists are free" in ada.answer.text
     assert "on the site" in ada.answer.text
+
+
+def test_what_is_left_is_told_in_the_singular_too(app, study, ada):
+    for k, judge in enumerate(("Ann", "Bo")):
+        who = Visitor(app, address=f"198.51.100.{k}").join()
+        for _ in range(6 - (judge == "Bo")):
+            who.judge("left")
+    enter_sheet(ada, lists_of(study).codes["Cy"], "111111")
+    ada.get("/watch/sheets")
+    assert "3 lists were made beforehand; 1 pair is left, and 0 lists are free" in ada.answer.text
 
 
 # Paper.

@@ -9,8 +9,9 @@ import pypdfium2
 import pytest
 import zxingcpp
 from numpy.random import default_rng
-from web.researcher.test_sheets import make_study
+from playwright.sync_api import Page
 
+from support.browser import is_wide, violations
 from support.command import done
 from support.site import copy_study, running
 from tiewise.data.answers import CODE_OF_STORED
@@ -20,8 +21,10 @@ from tiewise.posterior.fit import fit
 from tiewise.study.export import comparisons
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study, next_offer
+from web.researcher.designs.test_sheets import make_study
 
 KEYS = "132013"
+WIDTHS = (360, 1280)
 STORED = {"1": "left", "2": "tie", "3": "right", "0": "skip"}
 
 
@@ -38,6 +41,14 @@ def codes_on(pdf: Path) -> list[str]:
         picture = page.render(scale=100 / 72).to_pil()
         codes += [one.text for one in zxingcpp.read_barcodes(picture)]
     return codes
+
+
+def looked_at(page: Page) -> None:
+    """As axe sees the page on a phone and on a desk, where it is not to be scrolled sideways."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert violations(page) == [], (page.url, width)
+        assert not is_wide(page), (page.url, width)
 
 
 @pytest.mark.slow
@@ -63,9 +74,13 @@ def test_a_printed_sheet_comes_back_as_if_it_had_been_judged_on_the_site(templat
         for number, key in enumerate(KEYS, 1):
             page.keyboard.press(key)
             page.wait_for_selector(f"text={number} of 6 entered")
+            if number == 3:
+                looked_at(page)
         page.wait_for_selector("text=The sheet is complete")
+        looked_at(page)
         page.goto(f"{url}/watch/sheets")
         assert "on paper" in page.content()
+        looked_at(page)
     paper = comparisons(study.store())
     # The same on the site, put there as its pages do.
     other = copy_study(template, tmp_path / "other")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,22 @@ import pytest
 from click.testing import CliRunner
 
 from support.form_browser import Visitor
+from support.judging import add_answer, add_judge
 from support.site import copy_study, edited, running, with_database
+from support.snapshots import add_snapshot, body, judge_row
 from tiewise.cli.main import main
+from tiewise.data.answers import FIRST, SECOND
+from tiewise.pairing.policies import OrderedPair
+from tiewise.study.connection import now
 from tiewise.study.create import create_study
 from tiewise.study.inviting import mail
 from tiewise.study.inviting.invitation_store import InvitationStore
 from tiewise.study.inviting.people import Invitee
+from tiewise.study.schema import offers
 from tiewise.study.study import Study
-from tiewise.study.values import TokenPurpose
+from tiewise.study.values import Kind, TokenPurpose
 from tiewise.web.app import make_app
+from tiewise.web.live.cache import pack_rows
 from tiewise.web.words.language import language
 
 PANEL = """
@@ -336,6 +344,38 @@ def test_the_page_of_judges_has_names_and_that_of_one_every_answer(app, ada):
     assert cells == [left, right, "right one"]
     assert ada.get("/watch/judges/nobody").status_code == 404
     assert ada.get("/watch/judges/%00").status_code == 404
+
+
+def test_the_page_of_a_judge_has_times_repeats_and_flags(study, app, ada):
+    store, (one, two, three, _) = study.store(), study.items
+    judge = add_judge(store)
+    pairs = [
+        (OrderedPair(one, two, False), Kind.NEW, FIRST),
+        (OrderedPair(two, three, False), Kind.NEW, FIRST),
+        (OrderedPair(two, one, True), Kind.REPEAT, SECOND),  # the same one
+        (OrderedPair(three, two, True), Kind.REPEAT, FIRST),  # the other one
+    ]
+    for pair, kind, answer in pairs:
+        add_answer(store, judge, pair, answer, kind)
+    with store.writing() as connection:
+        moved = offers.update().where(offers.c.left == one)
+        connection.execute(moved.values(shown=now() - timedelta(seconds=7.2)))
+    flag = {"kind": "haste", "says": "median answer in 0.8 s."}
+    row = judge_row(judge.id, flags=[flag], repeats=2, consistency=0.5, median_seconds=3.4)
+    values = body(list(study.items), [0.0] * 4)
+    add_snapshot(store, values, beside={"judges": pack_rows([row])})
+    page = ada.get(f"/watch/judges/{judge.id}").text
+    assert "<li>Median answer in 0.8 s.</li>" in page
+    figures = dict(re.findall(r"<dt>([^<]+)</dt><dd>(.*?)</dd>", page))
+    assert figures["Median time"] == "3.4 s"
+    assert figures["Repeats the same"] == "50 % <small>of 2</small>"
+    rows = re.findall(r'<tr role="row"><td(.*?)</tr>', page)
+    remarks = [re.search(r"<small>([^<]+)</small>", row) for row in rows]
+    assert [one and one[1] for one in remarks] == [
+        "shown again, answered otherwise", "shown again, answered alike", None, None,
+    ]  # fmt: skip
+    took = re.search(r'data-label="Took"[^>]*>([^<]+)<', rows[-1])[1]
+    assert took.startswith("7.")
 
 
 # Where none of it stands.

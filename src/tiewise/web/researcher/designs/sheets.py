@@ -20,6 +20,7 @@ from tiewise.study.designs.paper import (
     undo_entry,
 )
 from tiewise.study.signup import clean_line
+from tiewise.text import quantity
 from tiewise.web.request import NUMBER
 from tiewise.web.researcher.request import ResearcherRequest
 from tiewise.web.researcher.wording import sentence
@@ -58,6 +59,7 @@ def _sheets(request: ResearcherRequest, *, fault: str = "") -> Response:
     return request.show(
         "researcher/sheets.html", status=422 if fault else 200, fault=fault, rows=rows, left=left,
         free=sum(not row.judge for row in rows), on_paper=not study.settings.questions,
+        quantity=quantity,
     )  # fmt: skip
 
 
