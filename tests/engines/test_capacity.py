@@ -11,8 +11,9 @@ from numpy.random import SeedSequence
 from tiewise.data.counts import Counts
 from tiewise.engines import capacity, engine_class, transport
 from tiewise.errors import InputError
+from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
-from tiewise.model.map_priors import Distance
+from tiewise.model.map_priors import Distance, Network
 from tiewise.model.terms import Order
 from tiewise.progress import no_progress
 
@@ -50,8 +51,30 @@ def test_graded_answers_are_named():
     strengths = np.zeros((1, 2, 2), np.int64)
     strengths[0, 0] = 1, 1
     graded = Counts.of(ITEMS, [0], [1], [2], [0], strengths=strengths)
-    with pytest.raises(InputError, match="with graded answers, .* without their grades"):
-        engine_class("transport")().run(BradleyTerry(graded), SeedSequence(1), no_progress)
+    for name, words in [
+        ("transport", "fit the answers"),
+        ("gibbs", "use transport on the answers"),
+    ]:
+        with pytest.raises(InputError, match=f"with graded answers, .*; {words} without their"):
+            engine_class(name)().run(BradleyTerry(graded), SeedSequence(1), no_progress)
+
+
+@pytest.mark.usefixtures("small_machine")
+@pytest.mark.parametrize("name", ["gibbs", "metropolis", "laplace", "maximum-likelihood"])
+def test_a_map_that_transport_takes_without_matrices_is_no_reason_to_leave_it_out(name):
+    graph = Graph(ITEMS, np.column_stack([np.arange(1999), np.arange(1, 2000)]))
+    with pytest.raises(InputError, match="for 2,000 items, and .*; use transport, which needs no"):
+        engine_class(name)().run(BradleyTerry(PAIRS, Network(graph)), SeedSequence(1), no_progress)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_a_crowd_of_neighbours_needs_another_prior():
+    """Where very many border one another Transport, too, writes matrices out."""
+    middle = np.column_stack([np.zeros(1999, np.int64), np.arange(1, 2000)])
+    model = BradleyTerry(PAIRS, Network(Graph(ITEMS, middle)))
+    for name in ("gibbs", "transport"):
+        with pytest.raises(InputError, match="with the network prior, .* an independent prior"):
+            engine_class(name)().run(model, SeedSequence(1), no_progress)
 
 
 def test_matrices_of_many_items_are_announced(caplog, monkeypatch):

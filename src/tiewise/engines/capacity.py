@@ -8,6 +8,8 @@ import sys
 
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Independent, Precision
 
 log = logging.getLogger("tiewise")
 
@@ -29,7 +31,7 @@ def require_memory(model: BradleyTerry, engine: str, matrices: int) -> None:
         return
     raise InputError(
         f"{engine} would take about {_size(needed)} of memory for {model.size:,} items"
-        f"{_reason(model)}, and this machine has {_size(there)}; {_way_out(model, engine)}"
+        f"{_reason(model, engine)}, and this machine has {_size(there)}; {_way_out(model, engine)}"
     )
 
 
@@ -42,24 +44,32 @@ def announce(engine: str, model: BradleyTerry, seconds: float) -> None:
         )  # fmt: skip
 
 
-def _reason(model: BradleyTerry) -> str:
+def _reason(model: BradleyTerry, engine: str) -> str:
     """What asks for matrices of items by items."""
     if model.terms:
         return " with " + ", ".join(type(term).__name__ for term in model.terms)
     if model.steps:
         return " with graded answers"
     kind = model.prior.to_dict()["kind"]
-    return "" if kind in ("independent", "precision") else f" with the {kind} prior"
+    return "" if _transport_needs_none(model, engine) else f" with the {kind} prior"
 
 
 def _way_out(model: BradleyTerry, engine: str) -> str:
     if model.terms:
         return "leave these terms out, or fit fewer items"
-    if model.steps and engine.endswith("transport"):
-        return "fit the answers without their grades, or fit fewer items"
-    if model.prior.to_dict()["kind"] in ("independent", "precision"):
+    if model.steps:
+        how = "fit the answers" if engine.endswith("transport") else "use transport on the answers"
+        return f"{how} without their grades, or fit fewer items"
+    if _transport_needs_none(model, engine):
         return "use transport, which needs no such matrices"
     return "use transport with an independent prior or a sparse precision, or fit fewer items"
+
+
+def _transport_needs_none(model: BradleyTerry, engine: str) -> bool:
+    """Whether the prior is one that Transport samples without such matrices."""
+    if isinstance(model.prior, Network):
+        return not engine.endswith("transport") and model.prior.exponential.is_exact
+    return isinstance(model.prior, Independent | Precision)
 
 
 def _size(number: float) -> str:
