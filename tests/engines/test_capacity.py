@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from numpy.random import SeedSequence
 
 from tiewise.data.counts import Counts
 from tiewise.engines import capacity, engine_class, transport
+from tiewise.engines.base import EngineUnsuitable
 from tiewise.errors import InputError
 from tiewise.geo.graph import Graph
 from tiewise.model.bradley_terry import BradleyTerry
@@ -32,6 +34,14 @@ def test_what_does_not_fit_is_refused(name):
     refusal = f"{name} would take about .* GB of memory for 2,000 items, .* use transport"
     with pytest.raises(InputError, match=refusal):
         engine_class(name)().run(BradleyTerry(PAIRS), SeedSequence(1), no_progress)
+
+
+@pytest.mark.usefixtures("small_machine")
+def test_draws_that_are_kept_in_memory_are_refused_where_they_do_not_fit():
+    engine = engine_class("caron-doucet")(draws=4000)
+    words = r"caron-doucet would take about 0.1 GB .* for 4,000 draws .*; take fewer \(draws=\), or"
+    with pytest.raises(InputError, match=words):
+        engine.run(BradleyTerry(PAIRS, tie=None), SeedSequence(1), no_progress)
 
 
 @pytest.mark.usefixtures("small_machine")
@@ -93,6 +103,26 @@ def test_matrices_of_many_items_are_announced(caplog, monkeypatch):
     with caplog.at_level(logging.WARNING, "tiewise"), pytest.raises(Begun):
         engine_class("transport")().run(model, SeedSequence(1), no_progress)
     assert "transport takes about 4 minutes for 2,000 items" in caplog.records[-1].getMessage()
+
+
+@pytest.mark.parametrize(
+    "name", ["transport", "gibbs", "metropolis", "caron-doucet", "laplace", "maximum-likelihood"]
+)
+def test_every_engine_says_how_long_it_will_take_before_it_begins(name, monkeypatch):
+    begun: list[float] = []
+
+    def announce(engine: str, model: BradleyTerry, seconds: float) -> None:
+        assert (engine, model.size) == (name, 600)
+        begun.append(seconds)
+        raise EngineUnsuitable("that is long enough to be told", None)
+
+    engine = engine_class(name)
+    monkeypatch.setattr(sys.modules[engine.__module__], "announce", announce)
+    rounds = [np.arange(600), np.roll(np.arange(600), 1), np.ones(600), np.zeros(600)]
+    model = BradleyTerry(Counts.of(ITEMS[:600], *rounds), tie=None)
+    with pytest.raises(EngineUnsuitable):
+        engine().run(model, SeedSequence(1), lambda *_: pytest.fail("it had begun"))
+    assert begun[0] > 0
 
 
 def test_long_runs_are_announced(caplog):

@@ -35,6 +35,17 @@ def require_memory(model: BradleyTerry, engine: str, matrices: int) -> None:
     )
 
 
+def require_room_for_draws(model: BradleyTerry, engine: str, draws: int) -> None:
+    """Raise InputError where draws that an engine keeps in memory, and gathers, do not fit."""
+    needed, there = 16 * draws * model.size, memory_of_machine()
+    if needed > 0.8 * there:
+        raise InputError(
+            f"{engine} would take about {_size(needed)} of memory for {draws:,} draws of "
+            f"{model.size:,} items, and this machine has {_size(there)}; take fewer (draws=), or "
+            "use transport, which keeps them on the disk"
+        )
+
+
 def announce(engine: str, model: BradleyTerry, seconds: float) -> None:
     """Say about how long an engine will take, where that is long."""
     if seconds >= LONG:
