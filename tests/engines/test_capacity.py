@@ -28,6 +28,17 @@ def small_machine(monkeypatch):
     monkeypatch.setattr(capacity, "memory_of_machine", lambda: 100_000_000)
 
 
+def test_memory_is_that_of_the_container_where_it_has_less(tmp_path, monkeypatch):
+    monkeypatch.setattr(capacity, "CONTROL_GROUPS", tmp_path)
+    machine = capacity.memory_of_machine()
+    (tmp_path / "memory").mkdir()
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        for text, known in (("max\n", machine), (f"{2**62}\n", machine), ("1000000\n", 1_000_000)):
+            (tmp_path / name).write_text(text, encoding="ascii")
+            assert capacity.memory_of_machine() == known
+        (tmp_path / name).unlink()
+
+
 @pytest.mark.usefixtures("small_machine")
 @pytest.mark.parametrize("name", ["gibbs", "metropolis", "laplace", "maximum-likelihood"])
 def test_what_does_not_fit_is_refused(name):

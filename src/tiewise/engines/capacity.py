@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from pathlib import Path
 
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -17,11 +18,29 @@ LONG = 120.0  # seconds from which on it is said how long an engine takes
 FLOPS = 4e9  # operations a second of one core in a matrix factorisation
 
 
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+LIMITS = ("memory.max", "memory/memory.limit_in_bytes")
+"""Files in which Linux keeps the limit of a container, by the newer rules and the older ones."""
+
+
 def memory_of_machine() -> int:
-    """Bytes of memory that the machine has; as much as one may wish for where nobody can tell."""
+    """Bytes of memory that the machine, or our container on it, has.
+
+    As much as one may wish for where nobody can tell.
+    """
     if sys.platform == "win32":
         return sys.maxsize
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = (_number_in(CONTROL_GROUPS / name) for name in LIMITS)
+    return min([machine, *(limit for limit in limits if limit is not None)])
+
+
+def _number_in(file: Path) -> int | None:
+    """The number that is all of a file; None where there is no file, or a word such as `max`."""
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def require_memory(model: BradleyTerry, engine: str, matrices: int) -> None:
