@@ -12,11 +12,18 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from pandas import DataFrame
 
 from support.command import refusal
 from support.missing import hide
 from test_architecture import LIBRARIES as TABLE
+from tiewise.errors import InputError
 from tiewise.optional import EXTRAS, explain, install_command
+from tiewise.report.briefing import compiled
+from tiewise.study.connection import Database
+from tiewise.study.media.limits import FileLimits
+from tiewise.study.media.process import DecodingProcess
+from tiewise.workflows.polars_tables import as_polars
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -132,8 +139,42 @@ def test_with_the_core_alone_a_fit_writes_tables_and_says_what_it_left_out(tmp_p
         (["export", "study"], "tiewise export needs sqlalchemy: pip install 'tiewise[site]'"),
         (["plan", "--items", "9", "--judges", "3"],
          "a plan needs joblib: pip install 'tiewise[plan]'"),
+        (["experiment", "delta", "--quick"],
+         "an experiment needs joblib, matplotlib and pyarrow: pip install 'tiewise[plan]'"),
+        (["data", "south-yorkshire"],
+         "fetching a data set needs pooch, requests and rdata: pip install 'tiewise[data]'"),
+        (["simulate", "county", "--county", "9"],
+         "a map needs geopandas, pyogrio and shapely: pip install 'tiewise[maps]'"),
+        (["simulate", "study", "--items", "5", "--parquet"],
+         "tiewise simulate needs pyarrow: pip install 'tiewise[data]'"),
+        (["new", "study", "--question", "Which?"],
+         "tiewise new needs sqlalchemy: pip install 'tiewise[site]'"),
     ],
 )  # fmt: skip
 def test_with_the_core_alone_other_commands_say_what_they_need(tmp_path, words, line):
     done = with_core_alone(tmp_path, *words)
     assert (done.returncode, done.stderr) == (2, f"tiewise: {line}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def decode(folder: Path) -> None:
+    with DecodingProcess(FileLimits()) as process:
+        process.run("image", "a.png", path=str(folder / "a.png"))
+
+
+@pytest.mark.parametrize(
+    ("ask", "missing", "line"),
+    [
+        (lambda folder: Database("postgresql://here/study"), ["psycopg"],
+         "PostgreSQL needs psycopg: pip install 'tiewise[postgres]'"),
+        (decode, ["nh3"], "a file as an item needs nh3: pip install 'tiewise[media]'"),
+        (lambda folder: as_polars(DataFrame()), ["polars"],
+         "as_polars needs polars: pip install 'tiewise[polars]'"),
+        (lambda folder: compiled(folder / "briefing.typ", {}), ["typst", "matplotlib"],
+         "a briefing needs typst and matplotlib: pip install 'tiewise[report]'"),
+    ],
+)  # fmt: skip
+def test_what_lacks_a_library_says_which_extra_brings_it(tmp_path, monkeypatch, ask, missing, line):
+    hide(monkeypatch, *missing)
+    with pytest.raises(InputError, match=f"^{re.escape(line)}$"):
+        ask(tmp_path)

@@ -6,10 +6,16 @@ import ast
 import re
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from test_architecture import all_imports
 from tiewise.data.comparisons import read_comparisons
+from tiewise.errors import InputError
 from tiewise.folders import FolderKind, atomic_folder
+from tiewise.study.media import process
+from tiewise.study.media.limits import FileLimits
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tiewise"
@@ -81,3 +87,11 @@ def test_a_path_longer_than_windows_allows_by_itself_is_written_whole(tmp_path):
         (new / "fit.json").write_text("{}", encoding="utf-8")
     assert len(str(folder / "results")) > 260
     assert [path.name for path in folder.iterdir()] == ["results"]
+
+
+def test_files_as_items_are_refused_on_windows_with_the_reason(monkeypatch):
+    """And not as if the file were damaged."""
+    monkeypatch.setattr(process, "sys", SimpleNamespace(platform="win32"))
+    decoder = process.DecodingProcess(FileLimits())
+    with pytest.raises(InputError, match="which Windows cannot do; make the study on Linux"):
+        decoder.run("image", "a.png", path="a.png")

@@ -67,6 +67,21 @@ def test_every_check_of_reviewers_that_is_left_out_is_argued_on_the_page():
     assert all(left_out.values())
 
 
+def test_who_cites_it_or_reports_a_fault_finds_what_is_needed():
+    required = [field("CITATION.cff", name) for name in ("cff-version", "message", "title")]
+    assert all(required)
+    assert field("CITATION.cff", "license") == PROJECT["license"]
+    authors = [author["name"] for author in PROJECT["authors"]]
+    assert authors == [field("CITATION.cff", "  - name")] == [field("r/DESCRIPTION", "Author")]
+    for page in ("CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"):
+        assert (ROOT / page).read_text(encoding="utf-8").startswith("# ")
+    templates = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.md"))
+    assert len(templates) >= 2
+    for template in templates:
+        head = template.read_text(encoding="utf-8").split("---\n")[1]
+        assert re.fullmatch(r"name: \S.*\nabout: \S.*\n", head), template.name
+
+
 @pytest.mark.slow
 def test_reviewers_of_repositories_find_nothing_else():
     pytest.importorskip("repo_review")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import geopandas
@@ -160,6 +162,34 @@ def test_a_sparse_matrix_is_never_written_out():
     ends = np.arange(100_000).reshape(-1, 2)
     path = Graph(tuple(map(str, range(100_000))), ends)
     assert Graph.from_adjacency(path.adjacency(), path.items) == path
+
+
+def peak_of(make: Callable[[], Graph]) -> tuple[Graph, int]:
+    """A graph, and the most bytes that were held while it was made."""
+    tracemalloc.start()
+    try:
+        return make(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_areas_and_edges_are_read_without_a_matrix(tmp_path):
+    """Of 10,000 areas one of single bytes alone would take 100 MB."""
+    rows, columns = 100, 100
+    y, x = (own.ravel() for own in np.mgrid[:rows, :columns])
+    names = [str(k) for k in range(rows * columns)]
+    squares = geopandas.GeoDataFrame(
+        {"id": names}, geometry=box(x, y, x + 1, y + 1), crs="EPSG:27700"
+    )
+    areas, known = Areas.read(squares), Graph.grid(rows, columns, queen=True)
+    drawn, peak = peak_of(lambda: Graph.from_areas(areas))
+    assert np.array_equal(drawn.edges, known.edges)
+    assert peak < 50_000_000
+    path = tmp_path / "edges.csv"
+    path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in known.edges), encoding="utf-8")
+    listed, peak = peak_of(lambda: Graph.from_edges(path, items=names))
+    assert np.array_equal(listed.edges, known.edges)
+    assert peak < 50_000_000
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,10 @@ def test_what_is_searched_are_the_numbers_of_the_table(results):
     assert (numbers(data["last"], "<u4") == table["rank_q97.5"]).all()
     assert (numbers(data["compared"], "<u4") == table["comparisons"]).all()
     assert set(data["groups"]) == set(GROUPS)
+    areas = results.areas
+    known = dict(zip(areas.items, areas.groups, strict=True))
+    shown = [data["groups"][k] for k in numbers(data["group"], "<u4")]
+    assert shown == [known[item] for item in table["item"]]
 
 
 @pytest.mark.slow

@@ -65,8 +65,9 @@ class _Sampler:
         self.back = (counts.wins_second + counts.ties).astype(float)
         self.root = sparse.eye_array(size, format="csr") if root is None else sparse.csr_array(root)
         self.precision = (self.root.T @ self.root).tocsr()
-        # Qualities that sum to zero have one dimension less.
-        self.rank = size if root is None else size - 1
+        # Where the common level has no precision, qualities sum to zero: one dimension less.
+        flat = bool(np.abs(self.precision @ np.ones(size)).max() < 1e-9)
+        self.rank = size - 1 if flat else size
 
     def log_likelihood(self, quality: Floats, tie: float) -> float:
         gap = self.pairs @ quality

@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from pathlib import Path
 
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
+from tiewise.model.map_priors import Network
+from tiewise.model.quality_priors import Independent, Precision
 
 log = logging.getLogger("tiewise")
 
@@ -15,11 +18,29 @@ LONG = 120.0  # seconds from which on it is said how long an engine takes
 FLOPS = 4e9  # operations a second of one core in a matrix factorisation
 
 
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+LIMITS = ("memory.max", "memory/memory.limit_in_bytes")
+"""Files in which Linux keeps the limit of a container, by the newer rules and the older ones."""
+
+
 def memory_of_machine() -> int:
-    """Bytes of memory that the machine has; as much as one may wish for where nobody can tell."""
+    """Bytes of memory that the machine, or our container on it, has.
+
+    As much as one may wish for where nobody can tell.
+    """
     if sys.platform == "win32":
         return sys.maxsize
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = (_number_in(CONTROL_GROUPS / name) for name in LIMITS)
+    return min([machine, *(limit for limit in limits if limit is not None)])
+
+
+def _number_in(file: Path) -> int | None:
+    """The number that is all of a file; None where there is no file, or a word such as `max`."""
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def require_memory(model: BradleyTerry, engine: str, matrices: int) -> None:
@@ -29,8 +50,19 @@ def require_memory(model: BradleyTerry, engine: str, matrices: int) -> None:
         return
     raise InputError(
         f"{engine} would take about {_size(needed)} of memory for {model.size:,} items"
-        f"{_reason(model)}, and this machine has {_size(there)}; {_way_out(model, engine)}"
+        f"{_reason(model, engine)}, and this machine has {_size(there)}; {_way_out(model, engine)}"
     )
+
+
+def require_room_for_draws(model: BradleyTerry, engine: str, draws: int) -> None:
+    """Raise InputError where draws that an engine keeps in memory, and gathers, do not fit."""
+    needed, there = 16 * draws * model.size, memory_of_machine()
+    if needed > 0.8 * there:
+        raise InputError(
+            f"{engine} would take about {_size(needed)} of memory for {draws:,} draws of "
+            f"{model.size:,} items, and this machine has {_size(there)}; take fewer (draws=), or "
+            "use transport, which keeps them on the disk"
+        )
 
 
 def announce(engine: str, model: BradleyTerry, seconds: float) -> None:
@@ -42,24 +74,32 @@ def announce(engine: str, model: BradleyTerry, seconds: float) -> None:
         )  # fmt: skip
 
 
-def _reason(model: BradleyTerry) -> str:
+def _reason(model: BradleyTerry, engine: str) -> str:
     """What asks for matrices of items by items."""
     if model.terms:
         return " with " + ", ".join(type(term).__name__ for term in model.terms)
     if model.steps:
         return " with graded answers"
     kind = model.prior.to_dict()["kind"]
-    return "" if kind in ("independent", "precision") else f" with the {kind} prior"
+    return "" if _transport_needs_none(model, engine) else f" with the {kind} prior"
 
 
 def _way_out(model: BradleyTerry, engine: str) -> str:
     if model.terms:
         return "leave these terms out, or fit fewer items"
-    if model.steps and engine.endswith("transport"):
-        return "fit the answers without their grades, or fit fewer items"
-    if model.prior.to_dict()["kind"] in ("independent", "precision"):
+    if model.steps:
+        how = "fit the answers" if engine.endswith("transport") else "use transport on the answers"
+        return f"{how} without their grades, or fit fewer items"
+    if _transport_needs_none(model, engine):
         return "use transport, which needs no such matrices"
     return "use transport with an independent prior or a sparse precision, or fit fewer items"
+
+
+def _transport_needs_none(model: BradleyTerry, engine: str) -> bool:
+    """Whether the prior is one that Transport samples without such matrices."""
+    if isinstance(model.prior, Network):
+        return not engine.endswith("transport") and model.prior.exponential.is_exact
+    return isinstance(model.prior, Independent | Precision)
 
 
 def _size(number: float) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tiewise.data.counts import Counts, Integers
 from tiewise.engines.base import Draws, refuse_terms
-from tiewise.engines.capacity import announce
+from tiewise.engines.capacity import announce, require_room_for_draws
 from tiewise.engines.threads import chain_generators, in_threads
 from tiewise.errors import InputError
 from tiewise.model.bradley_terry import BradleyTerry
@@ -74,6 +74,7 @@ class CaronDoucet:
         refuse_other_priors(model)
         if model.fixed_tie is None:
             refuse_improper(model.counts, self.shape)
+        require_room_for_draws(model, self.name, self.draws)
         sweeps = (self.draws + self.warmup * self.chains) * self.thin
         announce(self.name, model, sweeps * 1e-7 * len(model.counts.first) / self.threads)
         begin = perf_counter()

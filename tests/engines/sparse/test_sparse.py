@@ -7,16 +7,14 @@ import pytest
 from numpy.random import SeedSequence
 from scipy import sparse
 
+from support.agreement import assert_same_posterior, assert_witness_agrees, differences
 from support.calibration import RANKS, assert_uniform_ranks
 from support.everyday import everyday
-from support.perturbation_gibbs import perturbation_gibbs
 from support.plain_models import ANSWERS, DECIDED, ITEMS, TIES, VARIANCES
 from support.quadrature_cases import CASES, IG, assert_quadrature_means
 from support.reference_formulas import (
     DIFFERENCE,
-    assert_normal_scores,
     derivative,
-    monte_carlo_error,
     tally,
 )
 from support.trajectories import assert_reversible
@@ -187,20 +185,6 @@ def test_means_are_those_of_the_integral(name):
     assert_quadrature_means(name, Transport(draws=4000, chains=8))
 
 
-def assert_same_posterior(one, other) -> None:
-    """Means of draws, and of their squares, agree within Monte Carlo error."""
-    tables = []
-    for draws in (one.centred(), other.centred()):
-        scales = np.stack([draws.tie, draws.variance], axis=-1)
-        table = np.concatenate([draws.quality, scales], axis=-1)
-        centred = table - table.mean(axis=(0, 1))
-        tables.append(np.concatenate([table, centred**2], axis=-1))
-    error = np.hypot(*(monte_carlo_error(table) for table in tables))
-    apart = tables[0].mean(axis=(0, 1)) - tables[1].mean(axis=(0, 1))
-    free = error > 0
-    assert_normal_scores(apart[free] / error[free])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", ["independent", "neighbours"])
 @pytest.mark.parametrize("ties", [True, False])
@@ -229,21 +213,6 @@ def test_sparse_transport_and_gibbs_agree_at_500_items():
     assert_same_posterior(ours, gibbs)
 
 
-def assert_witness_agrees(model: BradleyTerry, draws: int, root=None) -> None:
-    """Watched items, δ and α² within Monte Carlo error of Gibbs by perturbation."""
-    watched = np.arange(0, model.size, model.size // 50)
-    other = perturbation_gibbs(model, draws, np.random.default_rng(3), root=root, watched=watched)
-    ours = Transport(draws=4000).run(model, SeedSequence(4), no_progress).centred()
-    tables = [
-        np.column_stack([other.quality, other.tie, other.variance])[None],
-        np.concatenate(
-            [ours.quality[..., watched], ours.tie[..., None], ours.variance[..., None]], axis=-1
-        ),
-    ]
-    apart = tables[0].mean(axis=(0, 1)) - tables[1].mean(axis=(0, 1))
-    assert_normal_scores(apart / np.hypot(*(monte_carlo_error(table) for table in tables)))
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("always_sparse")
 def test_gibbs_by_perturbation_agrees_at_500_items():
@@ -262,12 +231,7 @@ def test_gibbs_by_perturbation_agrees_on_a_map_of_2000_areas():
     graph = Graph.grid(40, 50)
     rng = np.random.default_rng(2)
     counts = simulate_counts(Truth(graph.items, rng.normal(size=2000), 0.3, 1.0), 16_000, rng)
-    number = len(graph.edges)
-    ends = sparse.coo_array(
-        (np.tile([1.0, -1.0], number), (np.repeat(np.arange(number), 2), graph.edges.ravel())),
-        shape=(number, 2000),
-    )
-    assert_witness_agrees(BradleyTerry(counts, icar(graph)), 2000, ends)
+    assert_witness_agrees(BradleyTerry(counts, icar(graph)), 2000, differences(graph))
 
 
 def ranks_of_truth(rng: np.random.Generator) -> np.ndarray:

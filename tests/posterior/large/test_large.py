@@ -6,6 +6,7 @@ The limit of what is many is lowered, so that the same fit can be made in memory
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,15 @@ def test_kept_draws_are_some_of_all(in_memory, on_disk):
     facts = fit_facts(on_disk)
     assert (facts["draws"], facts["kept_one_of"]) == (800, 4)
     assert "kept_one_of" not in fit_facts(in_memory)
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(model, on_disk):
+    again = fit_many(model, replace(ENGINE, threads=1))
+    for group in ("posterior", "item_summary", "all_draws", "log_prior", "log_likelihood"):
+        one, two = on_disk[group], again[group]
+        assert set(one.data_vars) == set(two.data_vars)
+        for name in one.data_vars:
+            assert one[name].to_numpy().tobytes() == two[name].to_numpy().tobytes(), name
 
 
 def test_what_draws_are_worth_is_counted_on_all(in_memory, on_disk):

@@ -44,7 +44,6 @@ def searchable(results: Results, table: pd.DataFrame) -> str:
     data: dict[str, Any] = {
         "names": [without_controls(name) for name in table["name"]],
         "ids": [without_controls(item) for item in table["item"]] if has.ids else None,
-        "groups": list(table["group"]) if has.groups else None,
         "reach": round(score_reach(table, average), 3),
         "mean": _thousandths(table["mean"]),
         "low": _thousandths(table["q2.5"]),
@@ -54,17 +53,24 @@ def searchable(results: Results, table: pd.DataFrame) -> str:
         "last": _whole(table["rank_q97.5"]) if has.ranks else None,
         "compared": _whole(table["comparisons"]),
     }
+    if has.groups:
+        data["groups"], data["group"] = _coded(table["group"], "<u4")
     if scored(scale):
         columns = zip(("mean", "sd", "low", "high"), COLUMNS, strict=True)
         data["scores"] = {name: _base64(table[column], "<f4") for name, column in columns}
         data |= {"digits": scale.digits, "average": average}
     if has.probabilities:
         words = table["top_k_probability"].map(probability_percent)
-        texts = list(dict.fromkeys(words))
-        number = {text: k for k, text in enumerate(texts)}
-        data |= {"chances": texts, "chance": _base64(words.map(number), "<u1")}
+        data["chances"], data["chance"] = _coded(words, "<u1")
     # In a script's element no text may end it.
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _coded(words: pd.Series[str], kind: str) -> tuple[list[str], str]:
+    """The distinct words, and for each row which of them it has."""
+    texts = list(dict.fromkeys(words))
+    number = {text: k for k, text in enumerate(texts)}
+    return texts, _base64(words.map(number), kind)
 
 
 def _thousandths(column: pd.Series[float]) -> str:

@@ -18,8 +18,10 @@
     const last = data.last && numbers(data.last, Uint32Array);
     const chance = data.chance && numbers(data.chance, Uint8Array);
     const compared = numbers(data.compared, Uint32Array);
+    const group = data.groups && numbers(data.group, Uint32Array);
+    const groupOf = (k) => group && data.groups[group[k]];
     const texts = data.names.map((name, k) => {
-      const others = [data.ids && data.ids[k], data.groups && data.groups[k]].filter(Boolean);
+      const others = [data.ids && data.ids[k], groupOf(k)].filter(Boolean);
       return plain([name, ...others].join(" "));
     });
     const unknown = -32768;
@@ -40,7 +42,7 @@
     const ends = find("#ends");
     const matches = find("#matches");
     const pattern = find("tr", ends);
-    const besides = (k) => [data.groups && data.groups[k], data.ids && data.ids[k]].filter(Boolean).join(", ");
+    const besides = (k) => [groupOf(k), data.ids && data.ids[k]].filter(Boolean).join(", ");
     const could = (k) => (first[k] < last[k] ? `could be ${whole(first[k])} to ${whole(last[k])}` : "no other");
     const off = (name, k) => (scores ? scores[name][k] - data.average : thousandths[name][k] / 1000);
     const place = (name, k) => 60 + (60 * Math.min(Math.max(off(name, k) / data.reach || 0, -1), 1));

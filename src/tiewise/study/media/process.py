@@ -47,6 +47,9 @@ class DecodingProcess:
 
     def run(self, task: str, name: str, **values: Any) -> Any:
         """The result of a task on a file; a fault of the file is reported under `name`."""
+        # What this machine lacks is no fault of the file.
+        _refuse_without_limits()
+        require("a file as an item", *EXTRAS["media"])
         try:
             process = self._started()
             assert process.stdin is not None
@@ -70,8 +73,6 @@ class DecodingProcess:
         return answer["made"]
 
     def _started(self) -> subprocess.Popen[bytes]:
-        _refuse_without_limits()
-        require("a file as an item", *EXTRAS["media"])
         if self._process is None or self._process.poll() is not None:
             self._end()
             words = [sys.executable, "-m", "tiewise.study.media.decoder", str(self._limits.memory)]
