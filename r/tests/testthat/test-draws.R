@@ -38,3 +38,21 @@ test_that("coda has the same draws", {
 test_that("a folder of something else is refused", {
   expect_error(tw_read(tempdir()), "no results folder of tiewise")
 })
+
+test_that("draws written as CSV are those of the file of draws", {
+  skip_if_not_installed("posterior")
+  skip_if_not_installed("ncdf4")
+  data <- data.frame(player1 = c("a", "b", "a"), player2 = c("b", "c", "c"),
+                     home = c(4, 5, 6), away = c(2, 2, 1), equal = c(1, 2, 1))
+  fit <- tw_fit(data, wins1 = "home", wins2 = "away", ties = "equal", seed = 1, out = tempfile(),
+                draws_format = "csv")
+  table <- utils::read.csv(file.path(fit$folder, "draws.csv"), check.names = FALSE)
+  from_csv <- posterior::as_draws_df(table)
+  from_file <- posterior::as_draws_df(fit)
+  variables <- posterior::variables(from_file)
+  expect_setequal(posterior::variables(from_csv), c(variables, "level"))
+  for (variable in variables) {
+    expect_equal(from_csv[[variable]], from_file[[variable]], tolerance = 1e-12)
+  }
+  expect_identical(posterior::nchains(from_csv), posterior::nchains(from_file))
+})
