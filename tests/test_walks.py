@@ -59,6 +59,7 @@ def first_entries(record: Path) -> list[str]:
     return sorted(first, key=first.__getitem__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WALKS)
 def test_a_walk_is_in_the_order_of_its_list(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
