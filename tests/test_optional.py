@@ -41,7 +41,8 @@ def names(requirements: list[str]) -> set[str]:
 
 def distribution(library: str) -> set[str]:
     """What has to be installed for a library to be imported."""
-    return {name.lower() for name in installed().get(library, [library])}
+    # Some versions write lazy_loader, which is the same name.
+    return {name.lower().replace("_", "-") for name in installed().get(library, [library])}
 
 
 @cache

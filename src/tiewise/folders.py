@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -99,6 +99,8 @@ def check_output_folder(out: Path, kind: FolderKind, *, force: bool) -> None:
 
 
 def _refuse(out: Path, place: Path, kind: FolderKind, *, force: bool) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        place.stat()  # newer Pythons call a name that is too long one that is not there
     if place.exists() and not place.is_dir():
         raise InputError(f"{out} is a file; name a folder for the results (out=)")
     # A folder that is empty is replaced as a whole, and nobody should be standing in it meanwhile.

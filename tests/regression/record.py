@@ -254,7 +254,9 @@ def schema() -> str:
         database = sqlite3.connect(folder / "s" / "study.db")
         rows = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         database.close()
-    statements = sorted("\n".join(map(str.rstrip, sql.splitlines())) for (sql,) in rows)
+    # SQLAlchemy 2.0 writes the same with brackets.
+    plain = (sql.replace("DEFAULT (0)", "DEFAULT 0") for (sql,) in rows)
+    statements = sorted("\n".join(map(str.rstrip, sql.splitlines())) for sql in plain)
     return "".join(f"{statement};\n\n" for statement in statements).rstrip() + "\n"
 
 

@@ -25,7 +25,12 @@ def invite_researcher(folder: str, name: str, url: str, database: str | None) ->
 
 @click.command()
 @FOLDER
-@click.argument("phase", required=False, type=click.Choice(["open", "paused", "closed"]))
+@click.argument(
+    "phase",
+    required=False,
+    metavar="[open|paused|closed]",
+    type=click.Choice(["open", "paused", "closed"]),
+)
 @click.option("--reason", default="", help="why; kept in the trail")
 @DATABASE
 def phase(folder: str, phase: str | None, reason: str, database: str | None) -> None:
