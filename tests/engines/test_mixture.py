@@ -390,15 +390,18 @@ def test_means_and_marginals_are_those_of_the_matrix_written_out(smallest, monke
 
 
 def test_the_centre_is_nearer_to_the_mean_than_the_mode_is():
-    """Sparse data are skewed: the mode is off by tenths of a standard deviation."""
-    model = simulated(Graph.grid(8, 8), 0.7, 200, np.random.default_rng(1))
-    centre = fit_mixture_marginal(model).centre
-    posterior = ConditionalPosterior(model, model.mixture.precision(float(share_of(centre.tau))))
-    mode = posterior.mode(centre.log_alpha)
-    quality = explore(model, Transport()).quality
-    mean, sd = quality.mean(axis=(0, 1)), quality.std(axis=(0, 1))
-    off = [np.abs((point - mean) / sd).mean() for point in (centre.quality, mode.quality)]
-    assert off[0] < 0.5 * off[1]
+    """Sparse data are skewed: the mode is off by tenths of a standard deviation, mostly."""
+    off = []
+    for seed in range(1, 7):
+        model = simulated(Graph.grid(8, 8), 0.7, 200, np.random.default_rng(seed))
+        centre = fit_mixture_marginal(model).centre
+        share = float(share_of(centre.tau))
+        mode = ConditionalPosterior(model, model.mixture.precision(share)).mode(centre.log_alpha)
+        quality = explore(model, Transport()).quality
+        mean, sd = quality.mean(axis=(0, 1)), quality.std(axis=(0, 1))
+        off.append([np.abs((point - mean) / sd).mean() for point in (centre.quality, mode.quality)])
+    of_centre, of_mode = np.mean(off, axis=0)
+    assert of_centre < 0.5 * of_mode
 
 
 def test_a_map_without_a_border_is_no_map():
