@@ -22,11 +22,12 @@ BASE = "http://study.test"
 
 
 class Asked(NamedTuple):
-    """A request: its method, its path and its fields."""
+    """A request: its method, its path, its fields and its files."""
 
     method: str
     path: str
     fields: dict[str, Any]
+    files: dict[str, tuple[str, bytes]] | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ async def _race(app: Any, requests: Sequence[tuple[Asked, dict[str, str]]]) -> C
     async def ask(asked: Asked, cookies: dict[str, str]) -> int:
         client = httpx2.AsyncClient(transport=transport, base_url=BASE, cookies=cookies)
         data = asked.fields if asked.method == "POST" else None
-        answer = await client.request(asked.method, asked.path, data=data)
+        answer = await client.request(asked.method, asked.path, data=data, files=asked.files)
         return int(answer.status_code)
 
     return Counter(await asyncio.gather(*(ask(*one) for one in requests)))

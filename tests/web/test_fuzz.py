@@ -188,10 +188,11 @@ def test_it_knows_every_route_and_every_form_of_a_site_of_several_studies(hosted
     sent = {form.action.replace("/studies/wards", "/studies/{study}") for form in catalogue.forms}
     sent = {path.replace("_DRAFT_", "{draft}") for path in sent}
     posts = {route.path for route in host_routes() if "POST" in route.methods}
-    # Of an archive that holds something, a draft with files, a list without any, and links that
-    # are opened once.
+    # Of an archive that holds something, a draft with files, lists of items with and without files,
+    # and links that are opened once.
     unseen = {"/site/archive/back", "/site/archive/remove", "/site/new/{draft}/remove"}
     unseen |= {"/site/studies/{study}/items/add", "/site/new/{draft}/chunk", "/sign-in/{secret}"}
+    unseen.add("/site/studies/{study}/items/files")
     assert posts - sent <= unseen
 
 

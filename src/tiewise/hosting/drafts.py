@@ -1,4 +1,4 @@
-"""Drafts of studies: their uploaded files, and the details that were entered so far."""
+"""Drafts of studies, and files for one: what was uploaded, and what was entered so far."""
 
 from __future__ import annotations
 
@@ -162,6 +162,11 @@ class Draft:
             self._checked[name] = size
             self.begin(name, size, quotas, site)
 
+    def check_beside(self, folder: Path, quotas: Quotas) -> None:
+        """Refuse files that a study has no room for, beside those in a folder of it."""
+        size = folder_size(folder) + sum(file.size for file in self.files())
+        _check_quota("the files of this study would have", size, quotas.study, "they may")
+
     def keep(self, path: Path, name: str) -> None:
         """Move a file that was written completely into its place."""
         whole = self.files_folder / safe_name(name)
@@ -245,10 +250,16 @@ def _lock(path: Path, *, wait: bool) -> int | None:
 
 def begin_draft(site: SiteFolder, account: int, **details: Any) -> Draft:
     """A new draft of an account."""
+    draft = nameless_draft(site)
+    write_whole(draft.folder / "draft.json", json.dumps({"account": account} | details))
+    return draft
+
+
+def nameless_draft(site: SiteFolder) -> Draft:
+    """A draft of nobody, which no page finds: for what is used at once, and then deleted."""
     draft = Draft(private_folder(site.uploads / secrets.token_hex(16)))
     (draft.folder / "files").mkdir()
     (draft.folder / "parts").mkdir()
-    write_whole(draft.folder / "draft.json", json.dumps({"account": account} | details))
     return draft
 
 

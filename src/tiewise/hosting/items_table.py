@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from tiewise.data.spreadsheet_cells import defuse, restore
 from tiewise.errors import InputError
-from tiewise.hosting.drafts import write_whole
+from tiewise.hosting.drafts import Draft, Quotas, UploadFault, write_whole
 from tiewise.hosting.locks import file_lock
 from tiewise.hosting.settings_file import ChangedMeanwhile, read_text, version_of
+from tiewise.study.create import with_ids
 from tiewise.study.judge_store import JudgeStore
+from tiewise.study.media.library import FOLDER, MediaItem
+from tiewise.study.media.sources import item_name
+from tiewise.study.media.study_files import add_copies
 from tiewise.study.researcher_store import ResearcherStore
-from tiewise.study.study import ID_COLUMNS, MIN_ITEMS, NOT_SHOWN, Study
+from tiewise.study.study import ID_COLUMNS, MIN_ITEMS, NOT_SHOWN, Item, Study
 from tiewise.study.values import Phase
 
 FILE = "items.csv"
@@ -45,26 +49,84 @@ def set_shown(study: Path, item: str, shown: str, *, version: str) -> None:
 def add_item(study: Path, values: Mapping[str, str], *, version: str) -> str:
     """Add an item at the end of the table; its id."""
     with file_lock(study):
-        known = Study.open(study)
-        if (study / "areas.gpkg").exists():
-            raise InputError("the items of this study are the areas of its map; make a new study")
-        if any(item.file for item in known.items.values()):
-            raise InputError(
-                "the items of this study have files, which are taken in when it is made; make a "
-                "new study with all of them"
-            )
-        tidy = {key: values.get(key, "").strip()[:most] for key, most in LONGEST.items()}
+        known = _open_for_items(study)
+        tidy = _tidied(values)
         table = _Table.read(study, version)
+        if has_files(known):
+            raise InputError("the items of this study have files; choose that of the new one, too")
         if not tidy["name"]:
             raise InputError("the item needs a name")
-        if known.groups and tidy["group"] not in known.groups:
-            raise InputError(f"choose a group: {', '.join(known.groups)}")
-        id_ = tidy["item"] or _free_id(set(known.items))
-        if id_ in known.items:
-            raise InputError(f"there is an item {id_!r} already; give this one another id")
-        table.append(id_, tidy)
+        item = _new_item(known, tidy, tidy["item"] or _free_id(known.items))
+        table.append(item)
         table.write(study)
-    return id_
+    return item.id
+
+
+def add_item_with_file(
+    study: Path, values: Mapping[str, str], draft: Draft, *, version: str, quotas: Quotas
+) -> tuple[str, MediaItem]:
+    """Add an item whose file is the one of a draft; its id, and the copies of the file.
+
+    Whole or not at all: copies come first, then their index, and the row of the table last.
+    """
+    with file_lock(study, long=True):
+        known = _open_for_items(study)
+        tidy = _tidied(values)
+        table = _Table.read(study, version)
+        if not has_files(known):
+            raise InputError("the items of this study have no files; add this one without")
+        files = draft.files()
+        if len(files) != 1:
+            raise UploadFault("choose the file of the item" if not files else "choose one file")
+        draft.check_beside(study / FOLDER, quotas)
+        file = files[0].name
+        tidy["name"] = tidy["name"] or _name_of_file(known, file)
+        id_ = tidy["item"] or _id_like_others(known, tidy["name"])
+        item = _new_item(known, tidy, id_, file)
+        table.append(item)
+        copies = add_copies(item, draft.files_folder, draft.folder, known)
+        table.write(study)
+    return item.id, copies
+
+
+def has_files(study: Study) -> bool:
+    """Whether the items of a study have files, so that another one needs one, too."""
+    return any(item.file for item in study.items.values())
+
+
+def _open_for_items(study: Path) -> Study:
+    """A study to which items can be added."""
+    if (study / "areas.gpkg").exists():
+        raise InputError("the items of this study are the areas of its map; make a new study")
+    return Study.open(study)
+
+
+def _tidied(values: Mapping[str, str]) -> dict[str, str]:
+    return {key: values.get(key, "").strip()[:most] for key, most in LONGEST.items()}
+
+
+def _new_item(known: Study, tidy: Mapping[str, str], id_: str, file: str = "") -> Item:
+    """The item that is added; refused where it would not go with the others."""
+    if known.groups and tidy["group"] not in known.groups:
+        raise InputError(f"choose a group: {', '.join(known.groups)}")
+    if id_ in known.items:
+        raise InputError(f"there is an item {id_!r} already; give this one another id")
+    item = Item(id_, tidy["name"], tidy["group"], tidy["description"], file=file)
+    return with_ids([*known.items.values(), item])[-1]
+
+
+def _name_of_file(known: Study, file: str) -> str:
+    """The name of an item that was given none, as when a study is made of files."""
+    name = item_name(Path(file))
+    if any(item.name == name for item in known.items.values()):
+        raise InputError(f"there is an item called {name!r} already; give this one a name")
+    return name
+
+
+def _id_like_others(known: Study, name: str) -> str:
+    """The name, where it is the id of every item, as in a study of files; else a number."""
+    usual = all(item.id == item.name for item in known.items.values())
+    return name if usual and len(name) <= LONGEST["item"] else _free_id(known.items)
 
 
 def remove_item(study: Path, store: JudgeStore, item: str, *, version: str) -> None:
@@ -126,16 +188,16 @@ class _Table:
             for row in self.rows:
                 row[name] = ""
 
-    def append(self, id_: str, values: Mapping[str, str]) -> None:
+    def append(self, item: Item) -> None:
         """A row at the end."""
         if not self._key:  # items are counted, and the new one is the next
             raise InputError("the table has no column item; add one, and then items")
         row = dict.fromkeys(self.columns, "")
-        for name in ("name", "group", "description"):
-            if values[name]:
+        for name in ("name", "group", "description", "file"):
+            if value := getattr(item, name):
                 self.add_column(name)
-                row[self._by[name]] = defuse(values[name])
-        row[self._key] = defuse(id_)
+                row[self._by[name]] = defuse(value)
+        row[self._key] = defuse(item.id)
         self.rows.append(row)
 
     def write(self, study: Path) -> None:
@@ -150,5 +212,5 @@ class _Table:
         write_whole(study / FILE, out.getvalue())
 
 
-def _free_id(taken: set[str]) -> str:
+def _free_id(taken: Collection[str]) -> str:
     return next(id_ for number in range(len(taken) + 1, 10**9) if (id_ := str(number)) not in taken)

@@ -78,6 +78,6 @@ def _lock(file: int, how: int) -> bool:
 
 def _refusal() -> StudyBusy:
     return StudyBusy(
-        "the answers of this study are being exported to delete it or to set a pilot apart; try "
-        "again in a minute"
+        "somebody else exports the answers of this study, to delete it or to set a pilot apart, or "
+        "adds an item with a file; try again in a minute"
     )

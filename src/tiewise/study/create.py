@@ -75,7 +75,7 @@ def create_study(
         ItemList(_from_map(area_map), Path()) if area_map is not None
         else list_items(Path(str(items)))
     )  # fmt: skip
-    listed = _with_ids(listing.items)
+    listed = with_ids(listing.items)
     images = _images(listed, listing.root)
     # They all come to lie in one folder.
     listed = [replace(item, image=Path(item.image).name) for item in listed]
@@ -193,7 +193,7 @@ def _from_map(area_map: Areas) -> list[Item]:
     return [Item(*columns) for columns in zip(area_map.items, area_map.names, groups, strict=True)]
 
 
-def _with_ids(items: list[Item]) -> list[Item]:
+def with_ids(items: list[Item]) -> list[Item]:
     """The items with their ids as files of judgements have them; NA and the like are none."""
     strange = next((item for item in items if is_missing(item.id)), None)
     if strange is not None:

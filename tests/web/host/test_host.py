@@ -43,7 +43,8 @@ LEAST = {
     "POST /site/studies/{study}/settings": RESEARCHER, "GET /site/studies/{study}/file": RESEARCHER,
     "POST /site/studies/{study}/file": RESEARCHER, "GET /site/studies/{study}/items": RESEARCHER,
     "POST /site/studies/{study}/items": RESEARCHER,
-    "POST /site/studies/{study}/items/add": RESEARCHER, "GET /site/archive": OWNER,
+    "POST /site/studies/{study}/items/add": RESEARCHER,
+    "POST /site/studies/{study}/items/files": RESEARCHER, "GET /site/archive": OWNER,
     "POST /site/archive/back": OWNER, "POST /site/archive/remove": OWNER,
     "GET /site/archive/{name}": OWNER, "GET /site/trail": OWNER, "GET /static/{name}": ANYBODY,
 }  # fmt: skip

@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from support.browser import is_wide, violations
 from support.host_site import small_study
+from support.item_files import write
 from support.simulated_judges import link_in
 from support.site import running
 from tiewise.geo.areas import Areas
@@ -36,6 +37,8 @@ def home(tmp_path) -> Path:
     """Three studies: one with answers that has been still for long, one of items, one broken."""
     site = tmp_path / "site"
     small_study(site, "trees", "item,name\n1,Ash\n2,Birch\n3,Cedar\n4,Elm\n")
+    texts = write(tmp_path / "texts", {"a.txt": "One text.", "b.txt": "Another text."})
+    create_study(site / "essays", question="Which essay is better?", items=texts)
     broken = small_study(site, "broken")
     Areas.synthetic(20, rng=1).to_gpkg(tmp_path / "county.gpkg")
     study = create_study(
@@ -94,7 +97,7 @@ def test_every_page_of_the_site_is_accessible_and_fits(browser, home, tmp_path, 
             seen.add(route.path)
         assert len(seen) > 10
         for path in (
-            "/site/studies/trees/items", "/site/studies/broken",
+            "/site/studies/trees/items", "/site/studies/essays/items", "/site/studies/broken",
             "/county/watch", "/county/watch/judges", "/county/watch/judges/judge1",
             "/county/watch/invite", "/county/watch/items", "/county/watch/run",
         ):  # fmt: skip

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from support.host_site import Member, accounts, opened, small_study
+from support.item_files import write
 from support.races import Asked, race
 from tiewise.hosting.site_folder import SiteFolder
+from tiewise.study.checks.check import check_study
 from tiewise.study.connection import now
+from tiewise.study.create import create_study
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.study import Study
 from tiewise.study.values import Phase, Role
@@ -46,14 +49,18 @@ def ada(app) -> Member:
 
 
 def together(
-    who: Member, page: str, path: str, fields: Callable[[int], dict[str, Any]]
+    who: Member,
+    page: str,
+    path: str,
+    fields: Callable[[int], dict[str, Any]],
+    files: dict[str, tuple[str, bytes]] | None = None,
 ) -> Counter[int]:
     """The statuses of fifty forms of the page, all sent when it was open fifty times."""
     who.get(page)
     version = re.search(r'name="version" value="([^"]*)"', who.answer.text)
     known = {"token": who.token} | ({"version": version[1]} if version else {})
     cookies = {one.name: one.value or "" for one in who.client.cookies.jar}
-    asked = [Asked("POST", path, known | fields(k)) for k in range(AT_ONCE)]
+    asked = [Asked("POST", path, known | fields(k), files) for k in range(AT_ONCE)]
     return race(who.client.app, [(one, cookies) for one in asked])
 
 
@@ -87,6 +94,18 @@ def test_of_fifty_who_hide_an_item_one_is_heard(ada, home):
 
     assert together(ada, f"{AT}/items", f"{AT}/items", hide) == {303: 1, 422: AT_ONCE - 1}
     assert sum(item.shown == "hidden" for item in Study.open(home / "green").items.values()) == 1
+
+
+def test_of_fifty_who_add_a_file_one_is_heard(ada, home, tmp_path):
+    """The others are told, and nothing of what they sent is left."""
+    folder = write(tmp_path / "in", {"Ann.txt": "Ann wrote this.", "Bo.txt": "Bo wrote that."})
+    create_study(home / "essays", question="Which?", items=folder)
+    at, late = "/site/studies/essays/items", {"file": ("Cy.txt", b"Cy wrote this.")}
+    statuses = together(ada, at, f"{at}/files", lambda k: {"name": f"Cy {k}"}, late)
+    assert statuses == {303: 1, 422: AT_ONCE - 1}
+    assert [item.file for item in Study.open(home / "essays").items.values()][2:] == ["Cy.txt"]
+    assert check_study(home / "essays") == []
+    assert list((home / ".uploads").iterdir()) == []
 
 
 def test_fifty_copies_of_one_name_are_one_study(ada, home):
@@ -178,6 +197,7 @@ WALK: dict[str, dict[str, Any]] = {
     "/site/studies/{study}/file": {"text": "x"},
     "/site/studies/{study}/items": {"item": "1", "do": "retired"},
     "/site/studies/{study}/items/add": {"name": "e", "item": "5"},
+    "/site/studies/{study}/items/files": {"name": "e"},
     "/site/archive/back": {"name": "green"},
     "/site/archive/remove": {"name": "green"},
 }

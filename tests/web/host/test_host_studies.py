@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 import zipfile
@@ -18,15 +19,21 @@ import pytest
 
 from support.form_browser import Visitor
 from support.host_site import Member, opened, small_study
+from support.item_files import pdf, saved, scan, sound, write
 from tiewise.errors import InputError
-from tiewise.hosting import lifecycle
+from tiewise.geo.areas import Areas
+from tiewise.hosting import items_table, lifecycle
+from tiewise.hosting.drafts import Quotas, nameless_draft, remove_abandoned
+from tiewise.hosting.items_table import items_version
 from tiewise.hosting.site_folder import SiteFolder
 from tiewise.study.checks.check import check_study
+from tiewise.study.create import create_study
+from tiewise.study.media.library import MediaLibrary
 from tiewise.study.researcher_store import ResearcherStore
 from tiewise.study.settings import TRANSLATED, Settings
 from tiewise.study.study import Study
 from tiewise.study.toml.key_types import build
-from tiewise.study.values import Phase
+from tiewise.study.values import Phase, Role
 from tiewise.web.host.settings_fields.lists import REFUSED
 from tiewise.web.host.settings_form import setting_tables
 
@@ -398,6 +405,232 @@ def test_a_check_finds_answers_whose_item_is_missing(app, home):
     table.write_text("\n".join(rows) + "\n")
     (fault,) = check_study(home / "green")
     assert f"answers about 1 item that it does not have ({row['left']!r})" in fault
+
+
+# Items with files.
+
+
+WRITING = "/site/studies/writing"
+
+
+@pytest.fixture
+def essays(app, home, tmp_path) -> Path:
+    """A study of essays on the site."""
+    texts = {"Ann.txt": "Ann wrote this.", "Bo.txt": "Bo wrote that."}
+    study = create_study(
+        home / "writing", question="Which is better?", items=write(tmp_path / "in", texts)
+    )
+    ResearcherStore(study.store()).set_phase(Phase.PAUSED)
+    return study.folder
+
+
+def add_file(who: Member, file: str, body: str | bytes, **fields: str) -> Any:
+    """Add an item with a file, in the form of the page of items."""
+    content = body.encode() if isinstance(body, str) else body
+    return add_files(who, [("file", (file, content))], **fields)
+
+
+def add_files(who: Member, files: list[Any], **fields: str) -> Any:
+    who.get(f"{WRITING}/items")
+    known = {"token": who.token, "version": who.hidden("version")}
+    who.answer = who.client.post(f"{WRITING}/items/files", data=known | fields, files=files)
+    return who.answer
+
+
+def all_of(folder: Path) -> dict[str, bytes]:
+    """What the study shows: its table, and copies with their index."""
+    paths = [folder / "items.csv", *(folder / "media").iterdir()]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def test_a_late_essay_is_judged_and_the_study_is_sound(ada, app, home, essays):
+    fresh(app)
+    assert Visitor(app).get("/writing/").status_code == 200
+    assert "is added" in add_file(ada, "Cy.md", "# Late\n\nCy wrote *this*, too.").text
+    item = Study.open(essays).items["Cy"]
+    assert (item.name, item.file) == ("Cy", "Cy.md")
+    assert "is added" in add_file(ada, "=late.txt", "Di.", name="Di", item="d").text
+    assert Study.open(essays).items["d"].file == "=late.txt"
+    assert check_study(essays) == []
+    assert list((home / ".uploads").iterdir()) == []
+    for gone in ("Ann", "d"):
+        ada.get(f"{WRITING}/items")
+        ada.send(f"{WRITING}/items", item=gone, do="hidden")
+    ResearcherStore(store(home, "writing")).set_phase(Phase.OPEN)
+    fresh(app)
+    app.state.site.studies.opened()["writing"].state.site.phase_cache.invalidate()
+    judge = Visitor(app)
+    judge.get("/writing/begin")
+    consent = next(t["value"] for _, t in judge.page.tags if t.get("name") == "consent")
+    judge.send("/writing/begin", consent=consent)
+    assert judge.path == "/writing/pair"
+    assert "Cy wrote <em>this</em>, too." in judge.answer.text
+    assert "Bo wrote that." in judge.answer.text
+    judge.send("/writing/answer", "left")
+    (row,) = store(home, "writing").rows()
+    assert {row["left"], row["right"]} == {"Bo", "Cy"}
+    log = [row["what"] for row in ResearcherStore(store(home, "writing")).audit_log()]
+    assert log.count("item added") == 2
+
+
+def test_pictures_and_pdf_are_added_in_their_own_form(ada, app, home, essays):
+    assert "is added" in add_file(ada, "page.png", saved(scan()), description="A page").text
+    assert "is added" in add_file(ada, "Eve.pdf", pdf(["One", "Two"]), name="By Eve").text
+    library = MediaLibrary.open(essays)
+    items = Study.open(essays).items
+    kinds = {item.name: library.items[item.file].kind for item in items.values()}
+    assert kinds == {"Ann": "text", "Bo": "text", "page": "picture", "By Eve": "scan"}
+    assert len(library.items["Eve.pdf"].pages) == 2
+    assert check_study(essays) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "says"),
+    [
+        ("Copy.txt", "Ann wrote this.", "has the same content as Ann.txt"),
+        ("Ann.txt", "Something else.", "an item called &#39;Ann&#39; already"),
+        ("ann.txt", "Something else.", "differ in upper and lower case alone"),
+        ("Cy.docx", "PK", "save it as PDF"),
+        ("Cy.exe", "MZ", "cannot be shown in a browser"),
+        ("Cy.png", "no picture", "its ending says PNG picture"),
+        ("Cy.pdf", b"%PDF-1.4\nbroken", "Cy.pdf"),
+        ("Cy.txt", "", "is empty"),
+        ("Cy.txt", "word " * 30_000, "30,000 words"),
+        (".Cy.txt", "Hidden.", "cannot be called"),
+        ("", "", "Choose the file of the item"),
+    ],
+)
+def test_a_file_that_could_not_be_compared_is_told_and_nothing_changes(
+    ada, home, essays, name, body, says
+):
+    before = all_of(essays)
+    answer = add_file(ada, name, body)
+    assert (answer.status_code, says in answer.text) == (422, True), answer.text
+    assert str(home) not in answer.text
+    assert all_of(essays) == before
+    assert list((home / ".uploads").iterdir()) == []
+
+
+def test_one_file_with_a_free_name_and_id_is_asked_for(ada, essays):
+    before = all_of(essays)
+    two = [("file", (name, b"Some words.")) for name in ("1.txt", "2.txt")]
+    assert "Choose one file" in add_files(ada, two).text
+    assert "another id" in add_file(ada, "Cy.txt", "Words.", item="Ann").text
+    assert "read as nothing" in add_file(ada, "Cy.txt", "Words.", item="NA").text
+    assert "rename this one" in add_file(ada, "Ann.txt", "Words.", name="Ann II").text
+    assert "nothing of yours was kept" in add_file(ada, "Cy.txt", "Words.", version="old").text
+    assert "read as nothing" in add_file(ada, "NA.txt", "Words.").text
+    assert all_of(essays) == before
+
+
+@pytest.mark.parametrize("limit", ["file", "study", "megabytes", "total"])
+def test_an_item_is_no_larger_than_the_site_and_the_study_allow(home, essays, limit):
+    quotas = Quotas(file=1) if limit == "file" else Quotas(study=1)
+    if limit in ("megabytes", "total"):
+        quotas, path = Quotas(), essays / "study.toml"
+        changed, times = re.subn(rf"(?m)^{limit} *= *\d+", f"{limit} = 1", path.read_text())
+        assert times == 1
+        path.write_text(changed)
+    ada = Member(opened(home, quotas=quotas)).come_in("Ada")
+    before = all_of(essays)
+    answer = add_file(ada, "Cy.wav", sound(90))  # 1.4 MB
+    assert (answer.status_code, "MB" in answer.text) == (422, True), answer.text
+    assert all_of(essays) == before
+    assert list((home / ".uploads").iterdir()) == []
+
+
+def test_a_study_with_groups_asks_for_that_of_a_late_essay(ada, home, tmp_path):
+    table = "name,file,group,item\na,a.txt,Year 5,1\nb,b.txt,Year 6,2\nc,c.txt,Year 6,3\n"
+    texts = {f"{name}.txt": f"By {name}." for name in "abc"}
+    folder = write(tmp_path / "in", {**texts, "items.csv": table})
+    study = create_study(home / "writing", question="Which?", items=folder).folder
+    assert "Choose a group" in add_file(ada, "d.txt", "By d.").text
+    assert "is added" in add_file(ada, "d.txt", "By d.", group="Year 5").text
+    item = Study.open(study).items["4"]
+    assert (item.name, item.group, item.file) == ("d", "Year 5", "d.txt")
+    assert check_study(study) == []
+
+
+def test_a_design_stays_as_it_is_when_an_essay_is_added(ada, essays):
+    (essays / "design.csv").write_text("judge,left,right\nEva,Ann,Bo\n")
+    assert "is added" in add_file(ada, "Cy.txt", "Cy wrote this.").text
+    assert check_study(essays) == []
+    assert Study.open(essays).design.items == ("Ann", "Bo")
+
+
+def test_only_whoever_may_change_a_study_adds_a_file(ada, app, home, essays):
+    before = all_of(essays)
+    fields = {"token": "", "version": items_version(essays)}
+    file = {"file": ("Cy.txt", b"Words.")}
+    viewer = Member(app).come_in("Vi", Role.VIEWER)
+    viewer.get("/site/you")
+    ada.get(f"{WRITING}/items")
+    for who, token, status in (
+        (viewer, viewer.token, 403), (ada, "", 403), (ada, "wrong", 403),
+    ):  # fmt: skip
+        answer = who.client.post(
+            f"{WRITING}/items/files", data=fields | {"token": token}, files=file
+        )
+        assert answer.status_code == status
+    stranger = Visitor(app).client.post(f"{WRITING}/items/files", data=fields, files=file)
+    assert stranger.url.path == "/sign-in"
+    assert ada.client.post(f"{WRITING}/items/files", data=fields).status_code == 415
+    assert all_of(essays) == before
+    assert list((home / ".uploads").iterdir()) == []
+
+
+def test_files_are_for_studies_whose_items_have_some(ada, app, home, essays):
+    """Nor is an item without a file added to those."""
+    ada.get(f"{AT}/items")
+    assert 'enctype="multipart/form-data"' not in ada.answer.text
+    fields = {"token": ada.token, "version": ada.hidden("version")}
+    answer = ada.client.post(f"{AT}/items/files", data=fields, files={"file": ("d.txt", b"Words.")})
+    assert (answer.status_code, "have no files" in answer.text) == (422, True)
+    ada.get(f"{WRITING}/items")
+    fields = {"token": ada.token, "version": ada.hidden("version"), "name": "Cy"}
+    answer = ada.client.post(f"{WRITING}/items/add", data=fields)
+    assert (answer.status_code, "have files" in answer.text) == (422, True)
+    Areas.synthetic(6, rng=1).to_gpkg(home / "green" / "areas.gpkg")
+    for path, more in (("add", {}), ("files", {"files": {"file": ("d.txt", b"Words.")}})):
+        answer = ada.client.post(f"{AT}/items/{path}", data=fields, **more)
+        assert (answer.status_code, "the areas of its map" in answer.text) == (422, True)
+
+
+@pytest.mark.parametrize("cut", ["index", "table"])
+def test_a_study_is_sound_wherever_the_adding_of_a_file_is_cut_off(
+    ada, home, essays, monkeypatch, cut
+):
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    draft = nameless_draft(SiteFolder(home))
+    (draft.files_folder / "Cy.txt").write_text("Cy wrote this.")
+    args = (essays, {}, draft)
+    options = {"version": items_version(essays), "quotas": Quotas()}
+    with monkeypatch.context() as patch:
+        patch.setattr(*{
+            "index": (MediaLibrary, "write", killed), "table": (items_table, "write_whole", killed),
+        }[cut])  # fmt: skip
+        with pytest.raises(Killed):
+            items_table.add_item_with_file(*args, **options)
+    assert list(Study.open(essays).items) == ["Ann", "Bo"]
+    assert check_study(essays) == []
+    assert "is added" in add_file(ada, "Cy.txt", "Cy wrote this.").text
+    assert check_study(essays) == []
+    os.utime(draft.folder, (0, 0))
+    assert remove_abandoned(SiteFolder(home)) == 1
+
+
+def test_an_essay_taken_out_can_come_again(ada, home, essays):
+    add_file(ada, "Cy.txt", "Cy wrote this.")
+    ada.get(f"{WRITING}/items")
+    ada.send(f"{WRITING}/items", item="Cy", do="removed")
+    assert list(Study.open(essays).items) == ["Ann", "Bo"]
+    assert "is added" in add_file(ada, "Cy-again.txt", "Cy wrote this.").text
+    assert check_study(essays) == []
 
 
 # Previews.

@@ -1,4 +1,4 @@
-"""The files of a study's items, checked and copied when the study is made."""
+"""The files of a study's items, checked and copied when the study is made or gets an item."""
 
 from __future__ import annotations
 
@@ -43,20 +43,29 @@ def copy_files(
     out: Path,
     *,
     limits: FileLimits,
+    beside: MediaLibrary | None = None,
     keep_metadata: bool = False,
     progress: Progress = no_progress,
 ) -> MediaLibrary:
     """Copy the files of items, which lie in `root`, into the folder `out`, with an index.
 
-    Everything that is wrong with them is refused at once.
+    Everything that is wrong with them is refused at once. `beside` are files that the study has
+    already: what would be like one of them, or too much with them, is refused, too.
     """
-    faults = _named_twice(items)
+    there = dict(beside.items) if beside else {}
+    faults = _named_twice(items) + [
+        f"there is a file {item.file} in this study already; rename this one"
+        for item in items if item.file in there
+    ]  # fmt: skip
     checked = _collect(items, lambda item: _check(item, root, limits), faults, no_progress)
     faults += repeated(
-        {item: [(one.name, one.digest) for one in files] for item, files in checked.items()}
+        {item: [(item, media.source)] for item, media in there.items()}
+        | {item: [(one.name, one.digest) for one in files] for item, files in checked.items()}
     )
-    faults += alike_but_for_case([file.name for files in checked.values() for file in files])
-    faults += too_much([file.size for files in checked.values() for file in files], limits)
+    new = [file for files in checked.values() for file in files]
+    faults += alike_but_for_case([*there, *(file.name for file in new)])
+    sizes = [beside.size(media) for media in there.values()] if beside else []
+    faults += too_much([*sizes, *(file.size for file in new)], limits)
     if faults:
         raise FaultyFiles(faults)
     with DecodingProcess(limits) as process:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -88,10 +89,20 @@ class MediaLibrary:
         return cls(folder, items)
 
     def write(self) -> None:
-        """The index, beside the copies."""
+        """The index, beside the copies: whole, or as it was."""
         rows = {name: asdict(item) for name, item in self.items.items()}
         body = json.dumps({"format": 1, "items": rows}, ensure_ascii=False, indent=1)
-        (self.folder / INDEX).write_text(body + "\n", encoding="utf-8")
+        beside = self.folder / f".{INDEX}.new"
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(body + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self.folder / INDEX)
+
+    def size(self, item: MediaItem) -> int:
+        """The bytes of the copies of an item that are there."""
+        paths = [self.folder / name for name in item.copies]
+        return sum(path.stat().st_size for path in paths if path.is_file())
 
     @cached_property
     def served(self) -> Mapping[str, str]:

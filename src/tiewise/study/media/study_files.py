@@ -1,12 +1,14 @@
-"""The copies of items' files as part of a study: made with it, moved in whole, and looked over."""
+"""The copies of items' files as part of a study: made with it or added, and looked over."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tiewise.errors import InputError, InputWarning
@@ -15,7 +17,7 @@ from tiewise.study.media.checks import MEGABYTE
 from tiewise.study.media.intake import copy_files
 from tiewise.study.media.library import FOLDER, MediaItem, MediaLibrary
 from tiewise.study.media.limits import FileLimits
-from tiewise.study.study import Item
+from tiewise.study.study import Item, Study
 from tiewise.text import quantity, some_names
 
 
@@ -54,6 +56,32 @@ def copies_of(
 
 def _move(out: Path, target: Path) -> None:
     out.rename(target)
+
+
+def add_copies(item: Item, root: Path, work: Path, study: Study) -> MediaItem:
+    """Copy the file of another item, which lies in `root`, into a study and its index.
+
+    Copies are made in `work`, and the index is written once they are there. Nothing shows them
+    until `items.csv` has the item, so that a study is sound wherever this is cut off.
+    """
+    library = MediaLibrary.open(study.folder)
+    named = {one.file for one in study.items.values()}  # copies of items taken out are there, too
+    there = {name: media for name, media in library.items.items() if name in named}
+    out = work / FOLDER
+    try:
+        out.mkdir()
+        added = copy_files(
+            [item], root, out, limits=study.settings.files, beside=replace(library, items=there)
+        ).items  # fmt: skip
+        for name in added[item.file].copies:
+            with (out / name).open("rb") as file:
+                os.fsync(file.fileno())
+            (out / name).replace(library.folder / name)
+        replace(library, items={**library.items, **added}).write()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(f"the file cannot be copied ({why}); make room, and try again") from None
+    return added[item.file]
 
 
 def _mention_metadata(library: MediaLibrary, *, keep_metadata: bool) -> None:
@@ -106,7 +134,7 @@ def copies_beyond(study: Path, items: Iterable[Item], limits: FileLimits) -> Ite
                 f"files.pages: {file!r} has {len(media.pages)} pages, more than {limits.pages}; "
                 "raise it, or make the study anew without that file"
             )
-    sizes = {file: _bytes(library, media) for file, media in there.items()}
+    sizes = {file: library.size(media) for file, media in there.items()}
     for file, size in sizes.items():
         if size > limits.megabytes * MEGABYTE:
             yield (
@@ -118,12 +146,6 @@ def copies_beyond(study: Path, items: Iterable[Item], limits: FileLimits) -> Ite
             f"files.total: all copies have {sum(sizes.values()) / MEGABYTE:.0f} MB, more than "
             f"{limits.total}; raise it, or make the study anew with smaller files"
         )
-
-
-def _bytes(library: MediaLibrary, media: MediaItem) -> int:
-    """The size of the copies of an item that are there."""
-    paths = [library.folder / name for name in media.copies]
-    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def without_words(study: Path, items: Iterable[Item]) -> Iterator[str]:

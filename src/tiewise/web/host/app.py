@@ -27,7 +27,12 @@ from tiewise.web.host import (
     study_page,
     you,
 )
-from tiewise.web.host.receiving import receive_chunk, receive_form, upload_endpoint
+from tiewise.web.host.receiving import (
+    file_endpoint,
+    receive_chunk,
+    receive_form,
+    upload_endpoint,
+)
 from tiewise.web.host.request import (
     account_form,
     account_page,
@@ -99,6 +104,11 @@ def host_routes() -> list[Route]:
         Route("/site/studies/{study}/items", page(items_page.items_page, Role.RESEARCHER)),
         Route("/site/studies/{study}/items", form(items_page.change_item), methods=["POST"]),
         Route("/site/studies/{study}/items/add", form(items_page.add), methods=["POST"]),
+        Route(
+            "/site/studies/{study}/items/files",
+            file_endpoint(items_page.add_with_file),
+            methods=["POST"],
+        ),
         Route("/site/archive", page(study_page.archive_page, Role.OWNER)),
         Route("/site/archive/back", form(study_page.bring_back, Role.OWNER), methods=["POST"]),
         Route("/site/archive/remove", form(study_page.remove_export, Role.OWNER), methods=["POST"]),

@@ -51,8 +51,8 @@ class StudyLine(NamedTuple):
 MESSAGES = {
     "archived": "The study is in the archive. It can be brought back at any time.",
     "gone": "Somebody else archived or deleted that study a moment before; nothing was done.",
-    "busy": "Somebody else is exporting that study to delete it, or to set a pilot apart; nothing "
-    "was done. Try again in a minute.",
+    "busy": "Somebody else is exporting that study to delete it or to set a pilot apart, or adds "
+    "an item with a file; nothing was done. Try again in a minute.",
     "deleted": "The study is deleted. What was kept of it is in the archive.",
 }
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -17,10 +18,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from tiewise.hosting.drafts import Draft, UploadFault, find_draft
+from tiewise.hosting.drafts import Draft, UploadFault, find_draft, nameless_draft
 from tiewise.study.values import Role
-from tiewise.web.host.request import HostRequest, check_role, sign_in_first
-from tiewise.web.request import Endpoint, Form, check_origin
+from tiewise.web.host.request import HOME, HostRequest, check_role, sign_in_first
+from tiewise.web.request import LARGEST_FORM, Endpoint, Form, check_origin, count_request
+from tiewise.web.serving.memory import in_own_thread
 
 TOKEN_HEADER = "X-Form-Token"
 NUMBER = re.compile(r"[0-9]{1,15}")
@@ -43,6 +45,29 @@ def upload_endpoint(receive: Receive, *, for_script: bool) -> Endpoint:
         if for_script:
             request = with_token(request, http.headers.get(TOKEN_HEADER, ""))
         return await receive(request, draft_of(request))
+
+    return endpoint
+
+
+def file_endpoint(answer: Callable[[HostRequest, Draft, str], Response]) -> Endpoint:
+    """An endpoint that takes a form with a file for a study, which is deleted afterwards.
+
+    `answer` gets the file in a draft, and what was wrong with it, in a thread of its own: it may
+    take long.
+    """
+
+    async def endpoint(http: Request) -> Response:
+        request = await run_in_threadpool(HostRequest.read(http).identified)
+        if request.researcher is None:
+            return sign_in_first(request, HOME)
+        await run_in_threadpool(check_role, request, Role.RESEARCHER)
+        count_request(request.site.throttles.posts, request.session.secret)
+        draft = await run_in_threadpool(nameless_draft, request.site.folder)
+        try:
+            form, fault = await _read_form(request, draft)
+            return await in_own_thread(partial(answer, replace(request, form=form), draft, fault))
+        finally:
+            await run_in_threadpool(draft.delete)
 
     return endpoint
 
@@ -93,6 +118,14 @@ async def receive_form(
     show_fault: Callable[[HostRequest, Draft, str], Response], request: HostRequest, draft: Draft
 ) -> Response:
     """Files in a form, from a browser without scripts; `show_fault` is the page of one refused."""
+    _, fault = await _read_form(request, draft)
+    if fault:
+        return await run_in_threadpool(show_fault, request, draft, f"{fault}.")
+    return request.redirect(f"/site/new/{draft.id}")
+
+
+async def _read_form(request: HostRequest, draft: Draft) -> tuple[Form, str]:
+    """The fields of a form whose files go into the draft, and what is wrong with one of them."""
     kind, options = parse_options_header(request.http.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or b"boundary" not in options:
         raise HTTPException(415)
@@ -103,7 +136,7 @@ async def receive_form(
         async for piece in request.http.stream():
             await run_in_threadpool(parser.write, piece)
     except UploadFault as error:
-        fault = f"{error}."
+        fault = str(error)
     except ClientDisconnect:
         raise HTTPException(400) from None
     except ValueError:  # the parser's own
@@ -112,9 +145,7 @@ async def receive_form(
         await run_in_threadpool(reader.close)
     if not reader.checked:
         raise HTTPException(403, "token")
-    if fault:
-        return await run_in_threadpool(show_fault, request, draft, fault)
-    return request.redirect(f"/site/new/{draft.id}")
+    return Form(tuple(reader.fields)), fault
 
 
 class _FormReader:
@@ -123,6 +154,8 @@ class _FormReader:
     def __init__(self, request: HostRequest, draft: Draft) -> None:
         self._request, self._draft = request, draft
         self.checked = False
+        self.fields: list[tuple[str, str]] = []
+        self._fields_size = 0
         self._header, self._value = b"", b""
         self._field: bytes | None = None
         self._path: Any = None
@@ -174,7 +207,8 @@ class _FormReader:
     def _take_data(self, data: bytes, start: int, end: int) -> None:
         if self._field is not None:
             self._field += data[start:end]
-            if len(self._field) > LONGEST_FIELD:
+            self._fields_size += end - start
+            if len(self._field) > LONGEST_FIELD or self._fields_size > LARGEST_FORM:
                 raise UploadFault("a field of the form is too long")
         elif self._file is not None:
             self._size += end - start
@@ -185,7 +219,9 @@ class _FormReader:
 
     def _end(self) -> None:
         if self._field is not None:
-            if self._disposition.get(b"name") == b"token":
+            name = self._disposition.get(b"name", b"").decode("utf-8", "replace")
+            self.fields.append((name, self._field.decode("utf-8", "replace")))
+            if name == "token":
                 with_token(self._request, self._field.decode("ascii", "replace"))
                 self.checked = True
             self._field = None
