@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
+from support.calibration import RANKS, assert_uniform_ranks
 from support.everyday import everyday
-from support.quadrature_cases import CASES, assert_quadrature_means
+from support.quadrature_cases import CASES, EXP, IG, assert_quadrature_means
 from support.reference_formulas import (
     DIFFERENCE,
     assert_normal_scores,
@@ -151,3 +152,31 @@ def test_maps_of_many_areas_need_no_matrix(monkeypatch):
     one, two = (engine.run(model, SeedSequence(3), no_progress) for _ in range(2))
     assert one.quality.tobytes() == two.quality.tobytes()
     assert ((one.terms["share"] > 0) & (one.terms["share"] < 1)).all()
+
+
+def ranks_of_truth(rng: np.random.Generator) -> np.ndarray:
+    """Where the truth ranks: qualities, their level, δ, α², the map's share, and the likelihood."""
+    prior = Network(Graph.grid(5, 6))
+    truth = Truth.from_priors(prior, IG, EXP, rng)
+    model = BradleyTerry(simulate_counts(truth, 90, rng), prior, variance=IG, tie=EXP)
+    engine = Transport(draws=50 * (RANKS + 1), chains=RANKS + 1, threads=1)
+    draws = engine.run(model, SeedSequence(int(rng.integers(2**32))), no_progress)
+    parts = draws.quality, draws.tie, draws.variance, draws.terms["share"]
+    last = [part[:RANKS, -1] for part in parts]
+
+    def quantities(quality, tie, variance, share):
+        likelihood = model.log_likelihood(quality.T, tie)
+        level = quality.mean(axis=1)
+        return np.column_stack([quality[:, :8], level, tie, variance, share, likelihood])
+
+    scalars = truth.tie, truth.variance, truth.terms["share"]
+    true = quantities(truth.quality[None], *(np.array([float(value)]) for value in scalars))
+    return (quantities(*last) < true).sum(axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.usefixtures("always_sparse")
+def test_truth_is_one_more_draw_over_hundreds_of_studies():
+    generators = np.random.default_rng(3).spawn(300)
+    assert_uniform_ranks(np.array([ranks_of_truth(rng) for rng in generators]))
