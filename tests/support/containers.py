@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -100,11 +101,14 @@ def download_wheels(podman: Podman, folder: Path) -> list[str]:
     """What the image installs, fetched with this machine's pip; the options that bring it in."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = about["project"]["optional-dependencies"]
+    lines = (ROOT / "deploy" / "Containerfile").read_text()
+    (named,) = re.findall(r"\.whl\)\[([\w,]+)\]", lines)
+    wanted = [library for extra in [*named.split(","), "gibbs"] for library in extras[extra]]
     version = podman.run("run", "--rm", "--network=none", BASE, "python3", "--version").split()[1]
     podman.call(
         [sys.executable, "-m", "pip", "download", "--quiet", f"--python-version={version}",
          "--only-binary=:all:", f"--dest={folder / 'wheels'}", *about["build-system"]["requires"],
-         *about["project"]["dependencies"], *extras["backup"], *extras["postgres"]]
+         *about["project"]["dependencies"], *wanted]
     )  # fmt: skip
     (folder / "pip.conf").write_text("[global]\nno-index = true\nfind-links = /wheels\n")
     return [
