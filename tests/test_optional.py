@@ -15,6 +15,7 @@ import pytest
 from pandas import DataFrame
 
 from support.command import refusal
+from support.everyday import everyday
 from support.missing import hide
 from test_architecture import LIBRARIES as TABLE
 from tiewise.errors import InputError
@@ -134,24 +135,24 @@ def test_with_the_core_alone_a_fit_writes_tables_and_says_what_it_left_out(tmp_p
     assert "Results in votes-results" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["export", "study"], "tiewise export needs sqlalchemy: pip install 'tiewise[site]'"),
-        (["plan", "--items", "9", "--judges", "3"],
-         "a plan needs joblib: pip install 'tiewise[plan]'"),
-        (["experiment", "delta", "--quick"],
-         "an experiment needs joblib, matplotlib and pyarrow: pip install 'tiewise[plan]'"),
-        (["data", "south-yorkshire"],
-         "fetching a data set needs pooch, requests and rdata: pip install 'tiewise[data]'"),
-        (["simulate", "county", "--county", "9"],
-         "a map needs geopandas, pyogrio and shapely: pip install 'tiewise[maps]'"),
-        (["simulate", "study", "--items", "5", "--parquet"],
-         "tiewise simulate needs pyarrow: pip install 'tiewise[data]'"),
-        (["new", "study", "--question", "Which?"],
-         "tiewise new needs sqlalchemy: pip install 'tiewise[site]'"),
-    ],
-)  # fmt: skip
+NEEDS = [
+    (["export", "study"], "tiewise export needs sqlalchemy: pip install 'tiewise[site]'"),
+    (["plan", "--items", "9", "--judges", "3"],
+     "a plan needs joblib: pip install 'tiewise[plan]'"),
+    (["experiment", "delta", "--quick"],
+     "an experiment needs joblib, matplotlib and pyarrow: pip install 'tiewise[plan]'"),
+    (["data", "south-yorkshire"],
+     "fetching a data set needs pooch, requests and rdata: pip install 'tiewise[data]'"),
+    (["simulate", "county", "--county", "9"],
+     "a map needs geopandas, pyogrio and shapely: pip install 'tiewise[maps]'"),
+    (["simulate", "study", "--items", "5", "--parquet"],
+     "tiewise simulate needs pyarrow: pip install 'tiewise[data]'"),
+    (["new", "study", "--question", "Which?"],
+     "tiewise new needs sqlalchemy: pip install 'tiewise[site]'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "line"), everyday(NEEDS, *NEEDS[:2], NEEDS[4]))
 def test_with_the_core_alone_other_commands_say_what_they_need(tmp_path, words, line):
     done = with_core_alone(tmp_path, *words)
     assert (done.returncode, done.stderr) == (2, f"tiewise: {line}\n")

@@ -389,6 +389,7 @@ def test_means_and_marginals_are_those_of_the_matrix_written_out(smallest, monke
     assert np.allclose(values, 0.0, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_the_centre_is_nearer_to_the_mean_than_the_mode_is():
     """Sparse data are skewed: the mode is off by tenths of a standard deviation, mostly."""
     off = []

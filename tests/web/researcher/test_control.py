@@ -327,6 +327,7 @@ def test_a_failure_is_told_in_its_own_line(app, ada, study):
     assert not any((study.folder / "papers").glob("*"))
 
 
+@pytest.mark.slow
 def test_papers_find_a_database_elsewhere(study, postgresql, tmp_path, monkeypatch):
     (study.folder / "study.db").unlink()
     monkeypatch.setenv("TIEWISE_DATABASE_FILE", str(tmp_path / "where the site was started with"))
