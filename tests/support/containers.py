@@ -103,12 +103,12 @@ def download_wheels(podman: Podman, folder: Path) -> list[str]:
     extras = about["project"]["optional-dependencies"]
     lines = (ROOT / "deploy" / "Containerfile").read_text()
     (named,) = re.findall(r"\.whl\)\[([\w,]+)\]", lines)
-    wanted = [library for extra in [*named.split(","), "gibbs"] for library in extras[extra]]
+    libraries = [library for extra in [*named.split(","), "gibbs"] for library in extras[extra]]
     version = podman.run("run", "--rm", "--network=none", BASE, "python3", "--version").split()[1]
     podman.call(
         [sys.executable, "-m", "pip", "download", "--quiet", f"--python-version={version}",
          "--only-binary=:all:", f"--dest={folder / 'wheels'}", *about["build-system"]["requires"],
-         *about["project"]["dependencies"], *wanted]
+         *about["project"]["dependencies"], *libraries]
     )  # fmt: skip
     (folder / "pip.conf").write_text("[global]\nno-index = true\nfind-links = /wheels\n")
     return [
